@@ -21,19 +21,19 @@ impl Form for AccessTokenForm {
 /// A token as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessToken {
-    /// What requests are matched by; names it in forms.
+    /// The hash of the token. Requests are looked up by it, and forms name the token by it.
     pub hash: TokenHash,
-    /// In whose name it acts.
+    /// The operator in whose name it acts.
     pub operator: OperatorId,
-    /// What it is for.
+    /// What it is for, in a person's words.
     pub name: String,
     /// The first characters, for listings.
     pub shown: String,
     /// When it was made.
     pub created: Timestamp,
-    /// From when on it is refused.
+    /// From this moment on deja refuses it.
     pub expires: Timestamp,
-    /// The last request with it, to within the time between two writes of it.
+    /// The last request with it. Written at most once a minute.
     pub last_used: Option<Timestamp>,
 }
 

@@ -45,11 +45,11 @@ pub struct ApiKey {
     pub id: KeyId,
     /// The one project it opens.
     pub project: ProjectId,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
     /// The first characters, for listings.
     pub shown: String,
-    /// What requests are matched by.
+    /// The SHA-256 of the key. Requests are looked up by it.
     pub hash: KeyHash,
     /// The models it may ask for; `None` means all.
     pub models: Option<Vec<String>>,

@@ -174,7 +174,7 @@ impl Threshold {
     }
 }
 
-/// What came of embedding a text.
+/// The outcome of embedding a text.
 #[derive(Clone, Debug)]
 pub enum Embedded {
     /// The text's vector.

@@ -11,7 +11,7 @@ use crate::id::{Entropy, EntropyError};
 /// Characters behind the prefix that listings show.
 const SHOWN: usize = 4;
 
-/// How secrets of one kind look, and what is kept of them.
+/// The form of one kind of secret, and what deja keeps of it.
 pub trait Form {
     /// What they begin with.
     const PREFIX: &'static str;
@@ -41,7 +41,7 @@ impl<F: Form> HexSecret<F> {
         fits.then(|| Self(text.to_owned().into(), PhantomData))
     }
 
-    /// What is stored and looked up. A plain hash is enough for so many random bits.
+    /// The hash that is stored and looked up. A plain hash is enough for so many random bits.
     pub fn hash(&self) -> F::Hash {
         <[u8; 32]>::from(Sha256::digest(self.0.expose_secret().as_bytes())).into()
     }

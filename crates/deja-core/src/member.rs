@@ -25,8 +25,8 @@ words! { Rank, "is not a rank: use viewer, editor or owner", Viewer = "viewer", 
 pub struct Member {
     /// Who.
     pub operator: OperatorId,
-    /// What they sign in with.
+    /// The address that they sign in with.
     pub email: Email,
-    /// What they may do.
+    /// The rank, which says what they may do.
     pub rank: Rank,
 }

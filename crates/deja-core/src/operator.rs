@@ -107,11 +107,11 @@ impl fmt::Debug for PasswordHash {
 pub struct Operator {
     /// The identity, never reused.
     pub id: OperatorId,
-    /// What they sign in with, unique.
+    /// The address that they sign in with, unique.
     pub email: Email,
-    /// What they may do.
+    /// The role, which says what they may do.
     pub role: Role,
-    /// What their password is checked against.
+    /// The hash of their password.
     pub password: PasswordHash,
     /// When they joined.
     pub created: Timestamp,
@@ -173,7 +173,7 @@ impl fmt::Debug for TokenHash {
 pub struct Session {
     /// The hash of the cookie's token.
     pub token: TokenHash,
-    /// Whose.
+    /// The operator.
     pub operator: OperatorId,
     /// When they signed in.
     pub created: Timestamp,
@@ -202,7 +202,7 @@ pub enum Purpose {
     },
     /// Sets a new password.
     ResetPassword {
-        /// Whose.
+        /// The operator.
         operator: OperatorId,
     },
 }
@@ -212,7 +212,7 @@ pub enum Purpose {
 pub struct Invite {
     /// The hash of the link's token.
     pub token: TokenHash,
-    /// What it is for.
+    /// What the link is for.
     pub purpose: Purpose,
     /// The operator who made it; `None` is the command line or the server itself.
     pub created_by: Option<OperatorId>,

@@ -121,7 +121,7 @@ impl Tier {
 
 words! { Tier, "is not a tier: use free, pro or enterprise", Free = "free", Pro = "pro", Enterprise = "enterprise" }
 
-/// How strictly the words of an entry that is similar enough are looked at (`docs/adr/0050-guard.md`).
+/// How strictly the guard compares the words of two similar prompts (`docs/adr/0050-guard.md`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guard {
@@ -135,7 +135,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// What it asks of the guard; `None` if that is nothing.
+    /// How strict the guard is to be; `None` if it is off.
     pub const fn strictness(self) -> Option<Strictness> {
         match self {
             Self::Off => None,
@@ -150,7 +150,7 @@ words! {
     Off = "off", Standard = "standard", Strict = "strict",
 }
 
-/// What a project may set.
+/// The settings of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectSettings {
@@ -167,7 +167,7 @@ pub struct ProjectSettings {
     /// Queries that ask for less get this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_threshold: Option<Threshold>,
-    /// What is asked of an entry that is similar enough.
+    /// How strictly the guard compares the words of two prompts.
     pub guard: Guard,
     /// Samples of queries kept at most, for the page Quality; 0 keeps none.
     pub samples: u64,
@@ -178,7 +178,7 @@ pub struct ProjectSettings {
     /// The model that decides where the guard is uncertain; `None`: the guard decides alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_model: Option<String>,
-    /// What asking it may cost a day (UTC).
+    /// What the judge model may cost a day (UTC).
     pub guard_budget: NanoUsd,
     /// What applications may ask of the cache in headers.
     pub client_controls: BTreeSet<ClientControl>,
@@ -186,7 +186,7 @@ pub struct ProjectSettings {
     pub opt_ins: BTreeSet<OptIn>,
     /// The tokens that a hit in a wire format reports.
     pub hit_usage: HitUsage,
-    /// What becomes of an answer in a wire format that nobody waits for any more.
+    /// What becomes of a call in a wire format when all its clients have hung up.
     pub on_hangup: OnHangup,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
@@ -223,7 +223,8 @@ impl ProjectSettings {
         self.ttl_seconds.map(|ttl| now.plus(Duration::from_secs(ttl)))
     }
 
-    /// How far requests in wire formats are the same; a question of more bytes is not matched by meaning.
+    /// The options for comparing requests in wire formats. A question of more than `max_text_bytes` is not compared
+    /// by meaning.
     pub fn identity_options(&self, max_text_bytes: usize) -> Options {
         let is_set = |opt_in| self.opt_ins.contains(&opt_in);
         Options {
@@ -252,7 +253,7 @@ pub struct Project {
     pub slug: Slug,
     /// The name for people.
     pub name: String,
-    /// What it pays for.
+    /// Its tier.
     pub tier: Tier,
     /// Its own limit, instead of the tier's.
     pub custom_quota: Option<Quota>,

@@ -92,21 +92,21 @@ impl FailureClass {
 pub struct ProviderError {
     /// The provider's name.
     pub provider: String,
-    /// What kind of failure.
+    /// The kind of failure.
     pub class: FailureClass,
     /// Whether the same call may work later.
     pub retryable: bool,
-    /// How long the provider asks to wait.
+    /// How long to wait before the next call, as the provider asks.
     pub retry_after: Option<Duration>,
     /// The provider's own code, as text.
     pub code: Option<String>,
-    /// For the log, at most a few hundred characters. May quote the provider, which may quote the prompt:
-    /// never shown to clients, logged at debug level only, and never kept.
+    /// What happened, at most a few hundred characters. It may quote the provider, which may quote the prompt. So clients never
+    /// see it, nothing keeps it, and the log has it only of [`FailureClass::Connection`]: there it quotes nobody.
     #[serde(skip)]
     pub message: String,
 }
 
-/// How long an answer may be.
+/// The limit to the length of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// As long as the model makes it.
@@ -161,7 +161,7 @@ pub trait Provider: Send + Sync {
 /// A request of an application on its way to a provider.
 #[derive(Clone, Debug)]
 pub struct Forward {
-    /// What is asked for.
+    /// The endpoint that is asked.
     pub endpoint: Endpoint,
     /// The model, as asked for; it stands in the path of Gemini's.
     pub model: String,
@@ -169,7 +169,7 @@ pub struct Forward {
     pub body: Bytes,
     /// Headers of the application.
     pub headers: AllowedHeaders,
-    /// What stands behind the `?`, as far as the provider may see it, such as `beta=true`.
+    /// The query of the URL, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
 }
 
@@ -188,7 +188,7 @@ impl AllowedHeaders {
         HeaderName::from_static("traceparent"),
     ];
 
-    /// Those of `all` that it gets to see.
+    /// Those of `all` that a provider gets to see.
     pub fn of(all: &HeaderMap) -> Self {
         Self(listed(all, &Self::NAMES))
     }
@@ -273,7 +273,7 @@ pub trait Providers: Send + Sync {
     ) -> Result<Route, StoreError>;
 }
 
-/// What a project's own provider speaks, the usual one first.
+/// The format that a project's own provider speaks, the usual one first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
@@ -300,9 +300,10 @@ pub struct ProviderConfig {
     pub project: ProjectId,
     /// The name in responses, unique in the project.
     pub name: String,
-    /// What it speaks.
+    /// The format that it speaks.
     pub kind: ProviderKind,
-    /// What the paths of its kind are put behind: for OpenAI's up to and with `/v1`. No slash at the end.
+    /// The base URL, to which deja adds the path of the kind: for OpenAI's up to and with `/v1`. It has no slash at
+    /// the end.
     pub base_url: String,
     /// The models it answers, as the server names them.
     pub models: Vec<String>,

@@ -69,7 +69,7 @@ pub struct Bucket {
     pub full_at: Timestamp,
 }
 
-/// Whose limit it is.
+/// The owner of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitOf {
     /// The project's.
@@ -88,12 +88,12 @@ impl LimitOf {
     }
 }
 
-/// What the limiter said, with what the response headers tell.
+/// The decision of the limiter, with the values of the response headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the request may go on.
     pub allowed: bool,
-    /// Whose limit says so.
+    /// The owner of the limit that decided.
     pub of: LimitOf,
     /// `X-RateLimit-Limit`: requests a minute.
     pub limit: u32,
@@ -106,14 +106,14 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The same of a key's own limit.
+    /// The same decision, as one of a key's own limit.
     #[must_use]
     pub const fn of_key(self) -> Self {
         Self { of: LimitOf::Key, ..self }
     }
 
-    /// Of what a key's own limit and then its project's said, the one that tells the caller more: the refusal, or else
-    /// the one that leaves fewer requests.
+    /// `self` is the decision of a key's own limit, `project` that of its project. Gives the one that tells the
+    /// caller more: a refusal, or else the one that leaves fewer requests.
     #[must_use]
     pub const fn or_tighter(self, project: Self) -> Self {
         if project.allowed && self.remaining < project.remaining { self } else { project }

@@ -19,10 +19,10 @@ pub const LOGGED_FOR: Duration = Duration::from_hours(30 * 24);
 /// Bytes of a prompt that are kept, where a project keeps texts.
 pub const MAX_TEXT_BYTES: usize = 4096;
 
-/// What a project logs of its requests.
+/// How many requests a project logs, and how long it keeps their texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logging {
-    /// Requests at most; 0 logs none.
+    /// Most requests in the log; 0 logs none.
     pub requests: u64,
     /// How long the texts of prompts are kept; zero keeps none.
     pub texts: Duration,
@@ -40,7 +40,7 @@ impl From<&ProjectSettings> for Logging {
 pub struct MetEntry {
     /// The entry. It may be gone.
     pub entry: EntryId,
-    /// How similar its prompt is.
+    /// The cosine similarity of its prompt.
     pub similarity: Similarity,
     /// What became of it.
     pub met: Met,
@@ -51,7 +51,7 @@ pub struct MetEntry {
 /// A request that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedRequest {
-    /// Whose.
+    /// The project.
     pub project: ProjectId,
     /// When it ended.
     pub at: Timestamp,
@@ -59,7 +59,7 @@ pub struct LoggedRequest {
     pub request: Option<String>,
     /// The key it came with.
     pub key: KeyId,
-    /// What it came through.
+    /// The endpoint that it came by.
     pub surface: Surface,
     /// The asked model; empty if the request did not get so far.
     pub model: String,
@@ -67,7 +67,7 @@ pub struct LoggedRequest {
     pub context: ContextKey,
     /// The hash of what was asked, if the request got so far.
     pub asked: Option<PromptHash>,
-    /// What was asked, where the project keeps texts: its first [`MAX_TEXT_BYTES`].
+    /// The first [`MAX_TEXT_BYTES`] of the prompt, if the project keeps texts.
     pub text: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
@@ -79,7 +79,7 @@ pub struct LoggedRequest {
     pub met: Option<MetEntry>,
     /// How long the answer took, if there is one.
     pub latency: Option<Duration>,
-    /// Dollars not spent.
+    /// Money that a hit saved.
     pub saved: NanoUsd,
 }
 
@@ -117,7 +117,7 @@ impl LogFilter {
         self.asked.as_deref().map(|asked| [asked, asked.trim()].map(PromptHash::of))
     }
 
-    /// What a kept text has in it.
+    /// The text that a kept prompt must contain.
     pub fn part(&self) -> Option<&str> {
         self.asked.as_deref().map(str::trim)
     }

@@ -17,7 +17,7 @@ pub const RECOVERY_CODES: usize = 10;
 const SECRET_BYTES: usize = 20;
 const RECOVERY_BYTES: usize = 10;
 
-/// What an authenticator app and deja share. Prints as `[REDACTED]`.
+/// The secret that an authenticator app and deja share. Prints as `[REDACTED]`.
 #[derive(Clone)]
 pub struct TotpSecret(SecretSlice<u8>);
 
@@ -94,7 +94,8 @@ impl RecoveryCode {
         form.then(|| Self(digits.to_ascii_lowercase().into()))
     }
 
-    /// What is stored and looked up. A plain hash is enough for 80 random bits that open nothing without the password.
+    /// The hash that is stored and looked up. A plain hash is enough for 80 random bits that open nothing without the
+    /// password.
     pub fn hash(&self) -> TokenHash {
         TokenHash(Sha256::digest(self.0.expose_secret().as_bytes()).into())
     }

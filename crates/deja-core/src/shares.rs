@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::id::ProjectId;
 
-/// Permits of something, for all projects together and for each of them.
+/// Permits of something, such as bytes or calls: a number for all projects together, and a number for each.
 #[derive(Debug)]
 pub struct Shares<K = ProjectId> {
     most: usize,
@@ -21,23 +21,23 @@ pub struct Shares<K = ProjectId> {
 }
 
 impl<K: Eq + Hash> Shares<K> {
-    /// So many for all together, and so many for each.
+    /// `all` permits for all projects together, `each` for one project.
     pub fn new(all: usize, each: usize) -> Self {
         let [most, each] = [all, each].map(|permits| permits.min(Semaphore::MAX_PERMITS));
         Self { most, all: Arc::new(Semaphore::new(most)), each, owners: Mutex::default() }
     }
 
-    /// So many for all together. A project has half of them, or as many as `one` holder may take.
+    /// `all` permits for all projects together. One project has half of them, or as many as `one` holder may take.
     pub fn halves(all: usize, one: usize) -> Self {
         Self::new(all, (all / 2).max(one))
     }
 
-    /// How many a project has at most.
+    /// The most permits of one project.
     pub const fn each(&self) -> usize {
         self.each
     }
 
-    /// None yet, of the share of a project.
+    /// An empty holder, which takes from the share of a project.
     pub fn of(&self, project: K) -> Held {
         let mut owners = self.owners.lock();
         let own = owners.get(&project).and_then(Weak::upgrade).unwrap_or_else(|| {
@@ -49,18 +49,18 @@ impl<K: Eq + Hash> Shares<K> {
         self.beside(own)
     }
 
-    /// None yet, for somebody who belongs to no project.
+    /// An empty holder that belongs to no project.
     pub fn whole(&self) -> Held {
         self.beside(Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)))
     }
 
-    /// One of the share of a project; `None` if it has its share, or all are taken.
+    /// One permit from the share of a project; `None` if the project has its share, or all are taken.
     pub fn one(&self, project: K) -> Option<Held> {
         let mut held = self.of(project);
         held.try_take(1).then_some(held)
     }
 
-    /// How many are taken.
+    /// How many permits are taken.
     pub fn taken(&self) -> usize {
         self.most - self.all.available_permits()
     }
@@ -83,7 +83,7 @@ impl Held {
         Bytes::from_owner(Around { bytes: bytes.into(), _held: self })
     }
 
-    /// Takes so many more, if they are there.
+    /// Takes so many more permits, if they are free. Says whether they were.
     pub fn try_take(&mut self, permits: usize) -> bool {
         let Ok(permits) = u32::try_from(permits) else { return false };
         let semaphore = |part: &Part| Arc::clone(&part.of).try_acquire_many_owned(permits);

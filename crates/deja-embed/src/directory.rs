@@ -22,7 +22,7 @@ use crate::quantise::{self, Dense, LayerWeights, NormWeights, TableWeights};
 pub struct LoadError {
     /// The file at fault.
     pub file: PathBuf,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub problem: String,
 }
 

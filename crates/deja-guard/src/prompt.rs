@@ -139,7 +139,8 @@ impl Word {
     }
 }
 
-/// What the guard knows of one prompt. Computed once a prompt; nothing in it outlives the text's meaning.
+/// What the guard knows of one prompt: its words, numbers, negations, names and code. It is computed once for a
+/// prompt.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Prompt {

@@ -28,15 +28,15 @@ pub enum Strictness {
 pub enum Reason {
     /// Numbers, amounts, dates or versions differ.
     Numbers,
-    /// One says it, the other denies it; all against none.
+    /// One prompt says it, the other denies it; or one says "all", the other "none".
     Negation,
     /// Opposite words: enable and disable.
     Opposite,
     /// Different names, languages or models.
     Name,
-    /// The same words with exchanged roles.
+    /// The same words in other roles: "from A to B", "from B to A".
     Order,
-    /// One of them adds a condition or a limit.
+    /// One prompt adds a condition or a limit.
     ExtraCondition,
     /// The words differ too much.
     Words,
@@ -63,14 +63,14 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What the guard says of a candidate.
+/// The verdict of the guard on a candidate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Verdict {
     /// `None`: the answer may be served.
     pub refused: Option<Reason>,
-    /// 0 to 1: how sure it is that one answer serves both prompts. 1 for the same text.
+    /// How sure the guard is that one answer serves both prompts, 0 to 1. 1 for the same text.
     pub score: f32,
-    /// Whether the words leave it open, so that who understands them should be asked.
+    /// Whether the words leave the question open, so that a model that understands them should be asked.
     pub uncertain: bool,
 }
 

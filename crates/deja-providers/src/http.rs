@@ -42,7 +42,7 @@ pub struct HttpSettings {
     pub max_response_bytes: usize,
     /// Bytes of all answers that are being read at the same time, together.
     pub max_bytes_in_flight: usize,
-    /// How often a call is made at most, at least once.
+    /// The most attempts of a call, 1 or more.
     pub max_attempts: usize,
 }
 

@@ -18,7 +18,7 @@ use crate::http::{Client, ClientError, HttpSettings, Trust};
 use crate::openai::{self, Endpoints, OpenAi};
 use crate::ssrf::check_url;
 
-/// What the operator gave for one built-in provider.
+/// The credentials of one built-in provider, as the operator set them.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// The key; empty where a gateway at `base_url` needs none.

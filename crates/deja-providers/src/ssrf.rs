@@ -12,7 +12,7 @@ use ipnet::{Ipv4Net, Ipv6Net};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// What stands at an address.
+/// The kind of network that an address is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The public internet.
@@ -123,7 +123,7 @@ const EMBEDDING_V6: [(Ipv6Net, usize); 5] = [
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 96), 12),         // IPv4-compatible, with :: itself
 ];
 
-/// What stands at `address`.
+/// The kind of network that `address` is in.
 pub fn reach(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(address) => reach_v4(address),
@@ -223,7 +223,7 @@ fn check_name(name: &str, allow_private: bool) -> Result<(), UrlError> {
 pub struct Resolver<R> {
     /// Whether private addresses may be called.
     pub allow_private: bool,
-    /// Who is asked.
+    /// The resolver that is asked.
     pub inner: R,
 }
 

@@ -61,7 +61,7 @@ impl SpanSender {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
             *told = Some(Instant::now());
-            tracing::warn!(why, "the collector takes no spans; what it does not take is lost");
+            tracing::warn!(why, "the collector takes no spans: these spans are lost");
         }
     }
 }

@@ -42,7 +42,7 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
     let server = tokio::select! {
         started = Server::start(config) => started?,
         _ = signals.next() => {
-            tracing::info!("told to stop before it served");
+            tracing::info!("stopped by a signal before it served");
             return Ok(());
         }
     };
@@ -146,7 +146,7 @@ impl Server {
         }
         let setup = operators::set_up(&self.wired.admin).await.unwrap_or_else(|error| {
             // Storage that cannot be written now answers from what it has all the same.
-            tracing::warn!(%error, "there is no link for the first operator: deja operator create EMAIL, once it can be written");
+            tracing::warn!(%error, "the link for the first operator could not be stored: run deja operator create EMAIL when the database takes writes");
             None
         });
         match &setup {
@@ -184,7 +184,7 @@ impl Server {
         if !delay.is_zero() {
             tracing::info!(
                 delay_s = delay.as_secs(),
-                "leaving: requests are answered until load balancers know"
+                "leaving: deja answers requests until load balancers have noticed"
             );
             tokio::time::sleep(delay).await;
         }
@@ -206,7 +206,7 @@ impl Server {
         }
         self.cut.cancel();
         if tokio::time::timeout(CUT, drained()).await.is_err() {
-            tracing::warn!("requests that were cut did not end in time; they are not counted");
+            tracing::warn!("cut requests did not end in time; they are not counted");
         }
         let rest = tokio::time::timeout(Duration::from_secs(5), self.background.wait()).await;
         if rest.is_err() {

@@ -38,11 +38,11 @@ pub struct StoreSettings {
     /// Longest time of a search by text and of sorting what passes a filter, the wait for the one connection that does
     /// them included.
     pub search_timeout: Duration,
-    /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
-    /// meaning, and no index is loaded.
+    /// The embedder whose vectors are searched. Vectors of other embedders stay in the database. Without an embedder
+    /// the store finds nothing by meaning, and loads no index.
     pub embedder: Option<EmbedderId>,
-    /// How long opening waits for the index. What is not loaded then is loaded later, and until then found by the same
-    /// prompt only: [`deja_core::store::Store::index_build`].
+    /// How long opening waits for the index. The rest of the index is loaded later. Until then only the same prompt
+    /// finds its entries: [`deja_core::store::Store::index_build`].
     pub index_patience: Duration,
     /// Entries of a scope beyond which their vectors are kept in memory as int8, half as large as they are stored; those
     /// that decide are then read from the database. Both find the same.
@@ -64,9 +64,9 @@ pub struct PostgresSettings {
     pub acquire_timeout: Duration,
     /// Longest time of a call, the waits above included.
     pub call_timeout: Duration,
-    /// The same for a call that may touch all entries of a project.
+    /// The longest time of a call that may touch all entries of a project.
     pub bulk_timeout: Duration,
-    /// The same for a search by text; two at a time run, and the others' wait is included.
+    /// The longest time of a search by text, with its wait for other searches. Two run at a time.
     pub search_timeout: Duration,
     /// Entries of a scope beyond which neighbours are looked for in a graph index instead of by a scan, in a
     /// table of up to 250,000; beyond that the bound grows with the root of the table. Both find the same.
@@ -109,7 +109,7 @@ pub enum Backend {
 pub struct SchemaVersion {
     /// Which kind of database it is.
     pub backend: Backend,
-    /// What the database has; 0 is an empty one.
+    /// The version of the schema in the database; 0 if the database is empty.
     pub found: u32,
     /// The newest that this program knows.
     pub known: u32,

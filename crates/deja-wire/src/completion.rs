@@ -29,7 +29,7 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
-    /// Those of them that it keeps for an hour, where that is told.
+    /// Of these tokens, those that the cache keeps for an hour, if the provider tells.
     pub cache_write_1h: u64,
     /// All output tokens, reasoning included.
     pub output_total: u64,
@@ -49,7 +49,7 @@ impl TokenUsage {
 pub struct Completion {
     /// The visible text of the first choice; empty if there is none.
     pub text: String,
-    /// What it wrote besides, for counting tokens: thoughts, refusals, names and arguments of tools.
+    /// Other texts that the model wrote, for counting tokens: thoughts, refusals, names and arguments of tools.
     pub besides: String,
     /// Why it ended.
     pub finish: Finish,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Wire;
 
-/// What went wrong, in terms that all formats share.
+/// The kind of an error, in terms that all formats share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// No key, or a wrong one.

@@ -17,7 +17,7 @@ pub struct UsageFilter {
 }
 
 impl UsageFilter {
-    /// What may be sent of what has come, `chunk` being the next piece; it may be empty.
+    /// Takes the next piece of the stream, and gives the bytes that may be sent now. They may be none.
     pub fn push(&mut self, chunk: &[u8]) -> Bytes {
         self.pending.extend_from_slice(chunk);
         let mut sent = BytesMut::new();
@@ -34,7 +34,7 @@ impl UsageFilter {
         sent.freeze()
     }
 
-    /// What is left when the stream has ended.
+    /// Gives the bytes that are left when the stream has ended.
     pub fn end(self) -> Bytes {
         self.pending.freeze()
     }

@@ -28,7 +28,7 @@ use crate::{Completion, Finish, TokenUsage, Wire};
 pub struct Record {
     /// The answer as plain JSON of its format. Of a plain answer, the very bytes that came.
     pub body: Bytes,
-    /// What it says, in terms that all formats share.
+    /// Its content, in terms that all formats share.
     pub completion: Completion,
     /// Whether all of it can be given again, plain and streamed: text, and calls of the application's tools. What cannot be
     /// is not stored.

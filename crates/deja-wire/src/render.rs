@@ -19,7 +19,7 @@ const SLICE: usize = 64;
 /// long answer five times as long.
 const MOST: usize = 2_000;
 
-/// What is new in an answer from the cache.
+/// The values that are new in an answer from the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh<'a> {
     /// Random bytes: the answer's id is made of them.
@@ -28,7 +28,7 @@ pub struct Fresh<'a> {
     pub created: i64,
     /// The tokens of the call as deja counted them, for an answer that tells none.
     pub input_tokens: u64,
-    /// Those of the output.
+    /// Tokens of the output.
     pub output_tokens: u64,
     /// Whether it tells that no tokens were used: the same members, all zero.
     pub zero_usage: bool,

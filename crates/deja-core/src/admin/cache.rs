@@ -24,9 +24,9 @@ pub const UNDO_WITHIN: Duration = Duration::from_secs(10);
 pub struct CacheStats {
     /// Entries that are served.
     pub entries: u64,
-    /// Those that have no vector of the embedder in use; `None` where there is no server.
+    /// Entries without a vector of the embedder in use; `None` if the process is a command, which has no embedder.
     pub stale: Option<StaleCount>,
-    /// How many it may hold, and for how long.
+    /// The project's settings: how many entries it keeps, and for how long.
     pub settings: ProjectSettings,
     /// The last seven days.
     pub week: Totals,
@@ -74,7 +74,7 @@ pub struct Deleted {
     pub at: Timestamp,
     /// The entry.
     pub record: Box<EntryRecord>,
-    /// What is counted of it.
+    /// Its hits, and what they saved.
     pub hits: u64,
     /// The last of them.
     pub last_hit: Option<Timestamp>,

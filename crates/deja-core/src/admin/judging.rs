@@ -24,14 +24,14 @@ const MOST_FAILURES: u64 = 3;
 pub struct Plan {
     /// Pairs of prompts.
     pub pairs: usize,
-    /// What they cost, about.
+    /// What the calls will cost, about.
     pub cost: NanoUsd,
 }
 
-/// How much is asked at a time.
+/// Bounds of one round of judging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// What it may cost.
+    /// The most that the round may cost.
     pub budget: NanoUsd,
     /// Pairs at most.
     pub pairs: usize,
@@ -39,14 +39,14 @@ pub struct Limits {
     pub skip: usize,
 }
 
-/// What came of judging some of them.
+/// The outcome of one round of judging.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judging {
     /// Pairs that were asked about.
     pub asked: u64,
-    /// Of these, pairs about which the model said neither yes nor no, or nothing.
+    /// How many of these pairs the model gave no clear word on: neither yes nor no, or nothing.
     pub unclear: u64,
-    /// What they cost.
+    /// What the calls cost.
     pub spent: NanoUsd,
     /// Whether there are more, and money for them.
     pub more: bool,

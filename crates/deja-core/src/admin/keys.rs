@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeyWish {
-    /// What it is for.
+    /// What it is for, in a person's words.
     pub name: String,
     /// The models it may ask for; none are all.
     pub models: Vec<String>,

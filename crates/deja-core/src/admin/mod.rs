@@ -42,7 +42,7 @@ use crate::operator::{Operator, Role};
 use crate::provider::Providers;
 use crate::store::{Store, StoreError};
 
-/// What use cases work with.
+/// The parts that use cases work with.
 pub struct Admin {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
@@ -58,11 +58,11 @@ pub struct Admin {
     pub prices: Arc<dyn Prices>,
     /// Guards what a project may have called.
     pub url_check: UrlCheck,
-    /// What links begin with: the URL that people reach deja under.
+    /// The URL at which people reach deja. Links begin with it.
     pub public_url: String,
-    /// Who makes the vectors of this process; `None` where there is no server.
+    /// The embedder of this process; `None` if the process is a command, which has none.
     pub embedder: Option<EmbedderId>,
-    /// Who is asked for answers; nobody while no server runs.
+    /// The LLM providers; `None` if the process is a command, which has none.
     pub providers: Option<Arc<dyn Providers>>,
     /// Told when entries were imported: their vectors may be of another embedder.
     pub imported: Arc<Notify>,

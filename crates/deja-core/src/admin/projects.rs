@@ -34,7 +34,7 @@ const WEEK_HOURS: i64 = 7 * 24;
 pub struct NewProject {
     /// The name for people; the slug is made from it.
     pub name: String,
-    /// What it pays for.
+    /// Its tier.
     pub tier: Tier,
     /// Requests a minute, instead of the tier's.
     pub per_minute: Option<u32>,
@@ -53,7 +53,7 @@ pub struct ProjectPatch {
     pub per_minute: Option<u32>,
     /// Requests at once.
     pub burst: Option<u32>,
-    /// How long answers are served, in seconds; a choice of none is until they are evicted.
+    /// How long new answers are served, in seconds. Without a value they are served until they are evicted.
     pub ttl: Option<Chosen<u64>>,
     /// Entries at most.
     pub max_entries: Option<u64>,
@@ -61,9 +61,9 @@ pub struct ProjectPatch {
     pub share_models: Option<bool>,
     /// The threshold of queries that name none.
     pub default_threshold: Option<Chosen<Threshold>>,
-    /// What queries that ask for less get.
+    /// The least threshold: queries that ask for less get this one.
     pub minimum_threshold: Option<Chosen<Threshold>>,
-    /// How strictly a similar prompt is judged.
+    /// How strictly the guard compares the words of two prompts.
     pub guard: Option<Guard>,
     /// Samples kept at most; 0 deletes what is there.
     pub samples: Option<u64>,
@@ -73,22 +73,22 @@ pub struct ProjectPatch {
     pub request_texts_days: Option<u64>,
     /// The model that decides where the guard is uncertain; the empty text is none.
     pub guard_model: Option<String>,
-    /// What asking it may cost a day.
+    /// What the judge model may cost a day (UTC).
     pub guard_budget: Option<NanoUsd>,
-    /// What applications may ask of the cache in headers: these and nothing else.
+    /// All that applications may ask of the cache in headers.
     pub client_controls: Option<BTreeSet<ClientControl>>,
-    /// What brings more hits at a risk: these and nothing else.
+    /// All opt-ins that hold, each of which brings more hits at a risk.
     pub opt_ins: Option<BTreeSet<OptIn>>,
     /// The tokens that a hit in a wire format reports.
     pub hit_usage: Option<HitUsage>,
-    /// What becomes of an answer that nobody waits for any more.
+    /// What becomes of a call when all its clients have hung up.
     pub on_hangup: Option<OnHangup>,
 }
 
 /// A setting that a project need not have; `None` takes it away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen<T> {
-    /// What it is to be.
+    /// The new value; `None` takes the setting away.
     pub value: Option<T>,
 }
 

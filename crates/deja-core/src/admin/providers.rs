@@ -31,10 +31,10 @@ pub struct NewProvider {
     pub project: String,
     /// The name in responses.
     pub name: String,
-    /// What it speaks.
+    /// The format that it speaks.
     #[serde(default)]
     pub kind: ProviderKind,
-    /// What the paths of its kind are put behind.
+    /// Its base URL: deja puts the path of the kind behind it.
     pub base_url: String,
     /// The models it answers, one or more.
     pub models: Vec<String>,
@@ -47,9 +47,10 @@ pub struct NewProvider {
 /// What to change of a provider; `None` stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProviderPatch {
-    /// What it speaks.
+    /// The format that it speaks.
     pub kind: Option<ProviderKind>,
-    /// What the paths of its kind are put behind. Another host wants the key again, because a key is bound to its host.
+    /// Its base URL: deja puts the path of the kind behind it. A new host needs the key again, because a key is bound
+    /// to its host.
     pub base_url: Option<String>,
     /// The models it answers, one or more.
     pub models: Option<Vec<String>>,

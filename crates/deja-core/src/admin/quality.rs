@@ -19,7 +19,7 @@ const MOST_HOURS: i64 = 30 * 24;
 /// Labels that are read at most, the newest.
 const MOST_LABELS: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
 
-/// What is known of a project's hits.
+/// What traffic, samples and labels tell about a project's hits.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// The project.
@@ -33,7 +33,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// What it says.
+    /// The figures that follow from the evidence.
     pub fn quality(&self) -> Quality {
         Quality::of(self.traffic.clone(), &self.samples)
     }
@@ -43,7 +43,7 @@ impl Evidence {
         self.samples.iter().filter(|judged| judged.label.is_some()).count()
     }
 
-    /// What the project has set.
+    /// The threshold and the guard that the project has set.
     pub fn present(&self) -> Setting {
         Setting::of(&self.project.settings)
     }
@@ -65,18 +65,18 @@ impl Labellers {
     }
 }
 
-/// The same in figures, without a text of a prompt.
+/// The evidence in figures, without a text of a prompt.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// What the evidence says.
+    /// The figures that follow from the evidence.
     pub quality: Quality,
-    /// What the project has set.
+    /// The threshold and the guard that the project has set.
     pub present: Setting,
     /// Samples there are.
     pub samples: usize,
-    /// Those with a label.
+    /// How many samples have a label.
     pub labels: usize,
-    /// Those that it pays to label.
+    /// How many samples are worth a label and have none.
     pub waiting: usize,
     /// The hour that the traffic begins with; `None` without samples.
     pub since: Option<Timestamp>,

@@ -111,7 +111,7 @@ pub enum Shown {
     Of(Operator),
 }
 
-/// Whose token it is. Notes that it was used.
+/// The operator of a token. Notes that the token was used.
 pub async fn find(admin: &Admin, plain: &PlainAccessToken) -> Result<Shown, AdminError> {
     let (hash, now) = (plain.hash(), admin.clock.now());
     let Some((token, operator)) = admin.store.access_token(&hash).await? else { return Ok(Shown::Unknown) };

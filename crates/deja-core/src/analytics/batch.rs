@@ -23,7 +23,7 @@ const MOST: usize = 65_536;
 /// Tells a batch from all others, for a store that may have written it without the recorder being told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchId {
-    /// Whose batch it is.
+    /// The process that made the batch.
     pub recorder: RecorderId,
     /// When it was taken: later than the recorder's batch before.
     pub taken: Timestamp,
@@ -32,11 +32,11 @@ pub struct BatchId {
 /// Hits of an entry since the last write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntryHits {
-    /// How many.
+    /// How many hits.
     pub hits: u64,
     /// The last of them.
     pub last_hit: Timestamp,
-    /// What they saved.
+    /// What these hits saved.
     pub saved: NanoUsd,
 }
 

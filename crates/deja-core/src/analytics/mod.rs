@@ -76,7 +76,7 @@ words! {
     RateLimited = "rate_limited",
 }
 
-/// What a request came through.
+/// The endpoint that a request came by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Surface {
     /// deja's own API.
@@ -127,19 +127,19 @@ impl From<Endpoint> for Surface {
     }
 }
 
-/// Where an answer belongs.
+/// The place of an answer: its scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed<'a> {
     /// The scope.
     pub scope: ScopeKey,
-    /// What it is made of.
+    /// The frame that the scope is made of.
     pub frame: &'a Frame,
 }
 
 /// One request of a project: what the rollups are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsageEvent<'a> {
-    /// Whose.
+    /// The project.
     pub project: ProjectId,
     /// The key it came with.
     pub key: KeyId,
@@ -151,7 +151,7 @@ pub struct UsageEvent<'a> {
     pub outcome: Outcome,
     /// Why, if it was refused.
     pub refused: Option<RefusedFor>,
-    /// What it came through.
+    /// The endpoint that it came by.
     pub surface: Surface,
     /// Where its answer belongs, if it could have been a hit: of requests in wire formats.
     pub placed: Option<Placed<'a>>,
@@ -169,9 +169,9 @@ pub struct UsageEvent<'a> {
     pub input_tokens: u64,
     /// Tokens of the answer; on a hit, those that were not bought.
     pub output_tokens: u64,
-    /// Dollars not spent.
+    /// Money that a hit saved.
     pub saved: NanoUsd,
-    /// Dollars spent, where the price is known.
+    /// Money that the call cost, if the price is known.
     pub spent: NanoUsd,
     /// Whether there were tokens whose price nobody knew.
     pub unpriced: bool,

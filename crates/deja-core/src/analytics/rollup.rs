@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-/// What requests can be told apart by.
+/// The dimensions by which analytics can filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
     /// The key they came with.
@@ -111,7 +111,7 @@ impl Slice {
 /// Whose rollup, of what and of when.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RollupKey {
-    /// Whose.
+    /// The project.
     pub project: ProjectId,
     /// The length of the period.
     pub step: Step,
@@ -121,7 +121,7 @@ pub struct RollupKey {
     pub slice: Slice,
 }
 
-/// What is summed up.
+/// The sums of one period and slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollup {
     /// The sums.
@@ -193,7 +193,7 @@ pub struct Totals {
     pub too_long: u64,
 }
 
-/// What came through one surface.
+/// The requests that came by one surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfSurface {
     /// Answers from the cache.

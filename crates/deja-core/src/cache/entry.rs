@@ -9,7 +9,7 @@ use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::EntryId;
 use crate::money::NanoUsd;
 
-/// What a provider answered, as kept.
+/// The answer of a provider, as the store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The text, byte for byte.
@@ -57,7 +57,7 @@ impl Entry {
 pub struct NewEntry {
     /// Where it belongs.
     pub scope: Scope,
-    /// What it is found by: SHA-256 of the prompt, or what a wire format has instead.
+    /// The hash that the entry is found by: SHA-256 of the prompt, or the hash that a wire format has in its place.
     pub prompt_hash: PromptHash,
     /// The entry itself.
     pub entry: Entry,
@@ -70,7 +70,7 @@ pub struct NewEntry {
     pub replaces: bool,
 }
 
-/// What came of storing.
+/// The outcome of storing an answer.
 #[derive(Clone, Debug)]
 pub enum Inserted {
     /// The entry is stored and durable.
@@ -103,7 +103,7 @@ impl EntryDetail {
 pub struct EntryDetail {
     /// The entry. The record of its answer is left out.
     pub entry: Entry,
-    /// What kind of request it answers.
+    /// The kind of request that it answers.
     pub kind: Kind,
     /// Its context: the instructions of its frame.
     pub context: Option<String>,

@@ -14,7 +14,7 @@ pub const CONTEXT: &str = "X-Deja-Context";
 /// both stores that computes the keys of scopes anew.
 const VERSION: u8 = 1;
 
-/// What kind of request it is: requests of two kinds never share answers.
+/// The kind of a request. Requests of two kinds never share answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -48,7 +48,7 @@ impl From<Wire> for Kind {
     }
 }
 
-/// What else an answer depends on, such as the temperature: by name, the value as it was written.
+/// The parameters that an answer depends on, such as the temperature: by name, with the value as the request has it.
 pub type Parameters = BTreeMap<Box<str>, Box<str>>;
 
 /// The parameter of frames whose prompts are found by their hash only. Requests have none of this name.
@@ -94,7 +94,7 @@ impl Frame {
         self
     }
 
-    /// What kind of request it is.
+    /// The kind of the request.
     pub const fn kind(&self) -> Kind {
         self.kind
     }

@@ -31,14 +31,14 @@ pub enum Verdict {
     Forbidden,
     /// It does not: it is similar enough, and its words ask something else.
     Refused {
-        /// What is different.
+        /// What the guard found different.
         reason: Reason,
         /// How sure the guard is that one answer serves both prompts, 0 to 1.
         score: f32,
     },
     /// Not yet: it is similar enough, its words leave it open, and the project has a model that decides such pairs.
     Uncertain {
-        /// What is different.
+        /// What the guard found different.
         reason: Reason,
         /// How sure the guard is that one answer serves both prompts, 0 to 1.
         score: f32,
@@ -84,13 +84,13 @@ pub struct Refusal {
     pub entry: EntryId,
     /// How similar its prompt is to the one that was asked.
     pub similarity: Similarity,
-    /// What is different.
+    /// What the guard found different.
     pub reason: Reason,
     /// How sure the guard is that one answer serves both prompts, 0 to 1.
     pub score: f32,
 }
 
-/// What came of judging candidates.
+/// The outcome of judging candidates.
 #[derive(Clone, Debug, Default)]
 pub struct Judged {
     /// The first that answers.

@@ -18,7 +18,7 @@ pub enum Met {
 
 words! { Met, "is no word of a label", Served = "served", Refused = "refused", NearMiss = "near_miss" }
 
-/// Who said it.
+/// The source of the label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelSource {
     /// The bearer of an API key.
@@ -38,7 +38,7 @@ pub struct Label {
     pub number: u64,
     /// When it was said.
     pub at: Timestamp,
-    /// Who said it.
+    /// The source of the label.
     pub source: LabelSource,
     /// The prompt that was asked.
     pub asked: String,
@@ -52,11 +52,11 @@ pub struct Label {
     pub met: Met,
     /// Whether its answer is right for what was asked.
     pub answers: bool,
-    /// What the one who said it added.
+    /// A note of whoever gave the label.
     pub note: Option<String>,
 }
 
-/// What came of a label.
+/// The effect of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labelled {
     /// It is kept. What is answered stays as it was.
@@ -81,7 +81,8 @@ impl Labelled {
     }
 }
 
-/// What a request was answered with, or refused, so that its name is enough to say whether that was right.
+/// A hit by meaning, or a refusal of the guard, kept by the name of its request. Feedback needs no more than that
+/// name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     /// The project.

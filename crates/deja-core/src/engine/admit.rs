@@ -16,9 +16,9 @@ use crate::store::{Admission, Door, LookUp, StoreError};
 pub struct Admitted {
     /// The key and its project.
     pub caller: Admission,
-    /// What the limiter said.
+    /// The decision of the rate limiter.
     pub limit: Decision,
-    /// What was looked up meanwhile.
+    /// What the admission looked up, if it did.
     pub looked: Option<Looked>,
 }
 

@@ -17,7 +17,7 @@ use crate::store::{Found, LookUp};
 /// Keys whose projects are remembered: some MB.
 const REMEMBERED: u64 = 4096;
 
-/// What was looked up while a request was admitted.
+/// The result of a look-up made during admission.
 #[derive(Debug)]
 pub struct Looked {
     pub(super) wanted: LookUp,

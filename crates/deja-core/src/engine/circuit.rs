@@ -69,7 +69,7 @@ impl Rest {
 pub struct ProviderDown {
     /// Its name.
     pub name: String,
-    /// Whose requests do not ask it.
+    /// The project that does not ask the provider for now.
     pub project: ProjectId,
     /// When one asks again: the first miss from then on.
     pub until: Timestamp,
@@ -114,7 +114,7 @@ impl Circuits {
         let key = (project, name.to_owned());
         if !failed {
             if let Some(Failing { state: State::Open(_), .. }) = failing.remove(&key) {
-                tracing::info!(project.id = %project, name, "it answers again");
+                tracing::info!(project.id = %project, name, "calls have an answer again");
             }
             return;
         }
@@ -135,7 +135,7 @@ impl Circuits {
                 tracing::warn!(
                     project.id = %project,
                     name,
-                    "{} calls in a row failed: none is made for {} s, then one at a time until one works",
+                    "{} calls in a row failed: deja makes none for {} s, then one at a time until one has an answer",
                     self.most,
                     first.as_secs()
                 );
@@ -185,7 +185,7 @@ fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
     failing.retain(|(project, name), failing| {
         let kept = now.since(failing.tried) < FORGOTTEN;
         if !kept && matches!(failing.state, State::Open(_)) {
-            tracing::info!(project.id = %project, name, "nobody asked it any more: whether it answers is not known");
+            tracing::info!(project.id = %project, name, "nobody has asked for ten minutes: it is not known whether calls have an answer again");
         }
         kept
     });

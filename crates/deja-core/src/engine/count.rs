@@ -52,7 +52,7 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// What it is counted as.
+    /// The outcome that it counts as.
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Answered(reply) => match reply.source {
@@ -169,7 +169,7 @@ impl Drop for Counting<'_> {
     }
 }
 
-/// Hears of each request that is counted, and of each word of a person, once.
+/// Is told of each counted request, and of each feedback of a person, once.
 pub trait Listener: Send + Sync {
     /// A request of `caller` ended, with `counted` of it. Called on the request path: it must not wait.
     fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>);
@@ -204,7 +204,7 @@ impl Drop for Timed<'_> {
     }
 }
 
-/// Nobody listens.
+/// A listener that does nothing.
 impl Listener for () {
     fn ended(&self, _: &Admission, _: &UsageEvent<'_>, _: Ended<'_>) {}
 

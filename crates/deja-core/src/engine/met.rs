@@ -68,13 +68,13 @@ impl MetLog {
             tracing::error!(
                 error = %error,
                 requests,
-                "what requests were answered with cannot be kept and is given up: feedback cannot name them"
+                "answered requests could not be written for feedback, and are given up: feedback cannot name them"
             );
         }
         if dropped > 0 {
             tracing::warn!(
                 requests = dropped,
-                "there was no room for what requests were answered with: feedback cannot name them"
+                "too many answered requests wait to be written for feedback: feedback cannot name these"
             );
         }
         Ok(())

@@ -75,7 +75,7 @@ pub struct CallLimits {
     pub each: usize,
 }
 
-/// What the engine works with.
+/// The parts that the engine works with.
 pub struct Parts {
     /// Storage.
     pub store: Arc<dyn Store>,
@@ -91,17 +91,17 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Randomness for ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Hears of each request that is counted.
+    /// Is told of each counted request.
     pub listener: Arc<dyn Listener>,
-    /// How long a query may take, whatever it waits for. The call that it began goes on.
+    /// The longest time of a query. A call that it began goes on.
     pub query_timeout: Duration,
     /// Calls to providers at the same time, at most; one more is refused with "overloaded".
     pub calls: CallLimits,
-    /// What answers that are recorded while they are passed on may take in memory; one that is larger is not stored.
+    /// The memory for answers that deja records while it passes them on. A longer answer is not stored.
     pub records: RecordLimits,
-    /// How long such an answer is read on for the cache when nobody waits for it any more.
+    /// How long deja reads such an answer for the cache when all clients have hung up.
     pub hangup_timeout: Duration,
-    /// Calls under way are given up once this is cancelled, and counted with what came of them.
+    /// Cancelled at the end of a stop: calls under way are then given up, and counted with what they brought.
     pub cut: CancellationToken,
 }
 

@@ -110,7 +110,7 @@ impl Engine {
             |candidate: &Candidate| PairHash::of(model, &prompt, &PromptHash::of(&candidate.entry.prompt));
         let pairs: Vec<_> = judged.uncertain.iter().map(pair).collect();
         let known = self.parts.store.opinions(project, &pairs).await.unwrap_or_else(|error| {
-            tracing::warn!(error = %error, "what was said of pairs of prompts cannot be read");
+            tracing::warn!(error = %error, "what the model said of pairs of prompts before cannot be read");
             vec![None; pairs.len()]
         });
         let (mut unknown, mut told) = (Vec::new(), None);
@@ -189,7 +189,7 @@ impl Engine {
         let pair = PairHash::of(model, &PromptHash::of(&call.query.prompt), &PromptHash::of(other));
         if let Err(error) = self.parts.store.keep_opinion(project.id, &pair, said.to_keep(), day, cost).await
         {
-            tracing::warn!(error = %error, "what was said of a pair of prompts could not be kept");
+            tracing::warn!(error = %error, "what the model said of a pair of prompts could not be stored");
         }
         (said, cost)
     }

@@ -9,16 +9,16 @@ use crate::engine::search::Found;
 use crate::engine::{Engine, Query, QueryError, Relay, Trace};
 use crate::project::Project;
 
-/// What is there.
+/// What a query would meet in the cache.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// What would answer the query.
+    /// The hit that would answer the query.
     pub hit: Option<Hit>,
-    /// Where none does: of how many the project's model would be asked, the nearest first.
+    /// Without a hit: about how many entries deja would ask the project's model, the nearest first.
     pub undecided: usize,
     /// The nearest entries whatever their similarity, best first.
     pub near: Vec<Neighbour>,
-    /// How long it took.
+    /// Times of the look-up.
     pub trace: Trace,
 }
 
@@ -27,7 +27,7 @@ pub struct Preview {
 pub struct Neighbour {
     /// The entry.
     pub candidate: Candidate,
-    /// How it was judged.
+    /// The verdict on it at the query's threshold.
     pub verdict: Verdict,
     /// The threshold from which on the guard does not let it pass, and its verdict; `None` if it always does.
     pub objection_from: Option<(Threshold, Verdict)>,

@@ -32,35 +32,35 @@ use crate::{aside, turn};
 /// A request in a wire format.
 #[derive(Clone, Debug)]
 pub struct Relay {
-    /// What it is to the cache.
+    /// What the cache compares: the question, and all else that has to be the same.
     pub identity: Identity,
-    /// What goes to the provider.
+    /// The request as it goes to the provider.
     pub forward: Forward,
     /// Smallest similarity that counts as a hit.
     pub threshold: Threshold,
-    /// What the application wants of the cache.
+    /// What the application asks of the cache in headers.
     pub control: Control,
-    /// Segments the cache; the provider does not see it.
+    /// The context. It segments the cache, and the provider does not see it.
     pub context: Option<String>,
-    /// Its name, by which the answer may be judged later; without one it cannot be.
+    /// The name of the request. Feedback needs it.
     pub request: Option<String>,
 }
 
-/// What an application wants of the cache.
+/// What an application asks of the cache in headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of its own in the headers of a request")]
 pub struct Control {
-    /// An answer that is there is taken.
+    /// Whether a stored answer may serve the request.
     pub look_up: bool,
-    /// One to a similar question, too.
+    /// Whether the stored answer to a similar question may serve it too.
     pub semantic: bool,
-    /// A fresh answer is stored.
+    /// Whether a fresh answer is stored.
     pub store: bool,
-    /// The provider is not asked.
+    /// Whether only a stored answer is wanted: the provider is not asked.
     pub only: bool,
-    /// Answers that are older are not taken.
+    /// The greatest age of a stored answer that may serve it.
     pub max_age: Option<Duration>,
-    /// How long a fresh answer is served, if the project does not say less.
+    /// How long a fresh answer is served, at most as long as the project says.
     pub ttl: Option<Duration>,
 }
 
@@ -70,7 +70,7 @@ impl Default for Control {
     }
 }
 
-/// What is answered.
+/// The answer to a request in a wire format.
 pub enum Relayed {
     /// From the cache, with the body as it is wanted.
     Hit(Reply, Bytes),
@@ -78,7 +78,7 @@ pub enum Relayed {
     Live(Live),
 }
 
-/// What a query is in a wire format.
+/// The part of a query that only a request in a wire format has.
 #[derive(Clone, Debug)]
 pub struct Wired {
     /// How far it is answered from the cache.
@@ -145,7 +145,7 @@ impl Wired {
 }
 
 impl Relay {
-    /// What it looks up in a project, if anything.
+    /// What it looks up in a project; `None` if it looks nothing up.
     pub fn look_up(&self, project: ProjectId) -> Option<LookUp> {
         let is_passed = matches!(self.identity.mode, Mode::Bypass);
         (!is_passed && self.control.look_up).then(|| {
@@ -252,11 +252,11 @@ impl Engine {
                 Ok(Some(buffer.hold(body)))
             }
             Err(error) => {
-                tracing::error!(project.id = %project.id, entry.id = %entry.id, error = %error, "an entry is deleted");
+                tracing::error!(project.id = %project.id, entry.id = %entry.id, error = %error, "the stored answer of an entry cannot be given: the entry is deleted");
                 let change = Change::new(now, Actor::System, "entry.delete").within(project.id);
                 let change = change.of(entry.id.to_string()).how(error.to_string());
                 if let Err(error) = store.delete(project.id, entry.id, &change).await {
-                    tracing::warn!(entry.id = %entry.id, error = %error, "it could not be deleted");
+                    tracing::warn!(entry.id = %entry.id, error = %error, "the entry could not be deleted");
                 }
                 Ok(None)
             }

@@ -19,7 +19,7 @@ use crate::project::Project;
 use crate::provider::{Endpoint, Route};
 use crate::shares::Held;
 
-/// What is asked.
+/// A query: a prompt for a model, and what it asks of the cache.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The prompt, not blank.
@@ -28,13 +28,14 @@ pub struct Query {
     pub model: String,
     /// Smallest similarity that counts as a hit.
     pub threshold: Threshold,
-    /// Segments the cache, and goes to the model as system text; in a wire format it does not.
+    /// The context. It segments the cache. In deja's own API it also goes to the model as system text.
     pub context: Option<String>,
-    /// Its name, by which the answer may be judged later; without one it cannot be.
+    /// The name of the request. Feedback needs it.
     pub request: Option<String>,
-    /// What it is in the wire format that it came in; `None` for deja's own API.
+    /// The request in its wire format; `None` for deja's own API.
     pub wire: Option<Box<Wired>>,
-    /// What is held for its body as long as anybody works on it; `None` if nobody counts that, or the body holds it.
+    /// The room that its body takes, held as long as anything works on it; `None` if the room is not counted, or the
+    /// body itself holds it.
     pub room: Option<Arc<Held>>,
 }
 
@@ -116,7 +117,7 @@ impl Query {
     pub(super) fn or_open<T: Default>(&self, looked: Result<T, QueryError>) -> Result<T, QueryError> {
         match looked {
             Err(error) if self.wire.is_some() => {
-                tracing::warn!(error = %error, "the cache could not be asked; the provider is");
+                tracing::warn!(error = %error, "the cache failed: the request goes to its provider");
                 Ok(T::default())
             }
             looked => looked,
@@ -124,14 +125,14 @@ impl Query {
     }
 }
 
-/// What is answered.
+/// The answer to a query.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The answer; on a miss it may not be stored.
+    /// The answer, as an entry. After a miss the entry may not be stored.
     pub entry: Arc<Entry>,
     /// Where it came from.
     pub source: Source,
-    /// What the hit saved, or what the miss cost.
+    /// Tokens and price: what the hit saved, or what the miss cost.
     pub cost: Cost,
     /// What happened on the way.
     pub trace: Trace,
@@ -204,9 +205,9 @@ pub struct Trace {
     pub search: Duration,
     /// Time of the provider's call, if this query waited for one.
     pub provider: Option<Duration>,
-    /// All of it.
+    /// Time of the whole query.
     pub total: Duration,
-    /// Until the answer began, if it is a stream.
+    /// Time until the answer began, if it is a stream.
     pub began: Option<Duration>,
     /// Whether the answer came from a call that another query had begun.
     pub joined: bool,

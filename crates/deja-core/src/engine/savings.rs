@@ -18,7 +18,7 @@ pub struct Cost {
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Whether one of them was counted here instead of reported by the provider.
+    /// Whether deja counted one of them, because the provider did not report it.
     pub estimated: bool,
     /// Where the price is from; `None` if it is unknown.
     pub price: Option<PriceOrigin>,

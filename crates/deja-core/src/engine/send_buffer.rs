@@ -33,7 +33,7 @@ impl<'a, K: Copy + Eq + Hash> SendBuffer<'a, K> {
         Self { shares, of, bytes: 0, room: None }
     }
 
-    /// Whose share it takes of.
+    /// The owner of the share that it takes from.
     pub const fn owner(&self) -> K {
         self.of
     }

@@ -87,7 +87,7 @@ impl PriceBook {
     }
 }
 
-/// Whose price it is.
+/// Where a price comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriceOrigin {
     /// The project's own.
@@ -111,7 +111,7 @@ impl PriceOrigin {
 pub struct Priced {
     /// The price.
     pub price: ModelPrice,
-    /// Whose it is.
+    /// Where the price comes from.
     pub origin: PriceOrigin,
     /// The model id that it was found under.
     pub key: String,

@@ -55,10 +55,10 @@ pub struct Rates {
     /// Per input token that the provider's own prompt cache gave, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<PicoUsdPerToken>,
-    /// Per input token that was written to that.
+    /// Per input token that was written to that cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<PicoUsdPerToken>,
-    /// Per input token that was written to it for an hour.
+    /// Per input token that was written to that cache for an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_1h: Option<PicoUsdPerToken>,
 }
@@ -66,7 +66,7 @@ pub struct Rates {
 /// The price of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPrice {
-    /// Of the shortest inputs, or of all.
+    /// The prices of the shortest inputs, or of all inputs if `above` is empty.
     #[serde(flatten)]
     pub rates: Rates,
     /// Other prices for the whole call once the input is longer, shortest first.

@@ -15,7 +15,7 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// What it means, in a line.
+            /// Its meaning, in one line for people.
             pub const fn help(self) -> &'static str {
                 match self {
                     $(Self::$choice => $help,)+

@@ -13,7 +13,7 @@ const THRESHOLDS: std::ops::RangeInclusive<u32> = 75..=99;
 /// A setting is advised if its precision is at least this with 97.5 % certainty.
 pub const ADVISED_PRECISION: f64 = 0.90;
 
-/// What a project had of traffic.
+/// The traffic of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Counts and sums.
@@ -52,17 +52,17 @@ impl Traffic {
     }
 }
 
-/// What decides whether a stored answer is served for another prompt.
+/// A threshold and a guard: they decide whether a stored answer serves another prompt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// The least similarity.
     pub threshold: Threshold,
-    /// How strictly words are looked at.
+    /// How strictly the guard compares words.
     pub guard: Guard,
 }
 
 impl Setting {
-    /// What a project has set.
+    /// The setting of a project.
     pub fn of(settings: &ProjectSettings) -> Self {
         Self { threshold: settings.threshold(None), guard: settings.guard }
     }
@@ -106,7 +106,7 @@ impl Judged {
     }
 }
 
-/// What a setting would have done.
+/// The figures of one setting: what it would have done with the traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// The setting.
@@ -135,7 +135,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Of this traffic and its samples.
+    /// Computes the figures of this traffic and its samples.
     pub fn of(traffic: Traffic, samples: &[Judged]) -> Self {
         let weights = Weights::of(&traffic, samples);
         let answered = traffic.answered().max(1) as f64;
@@ -157,7 +157,7 @@ impl Quality {
         Self { hit_rate: hits / answered, wrong, proof_only, curve: curve.collect(), traffic }
     }
 
-    /// What would have come of a setting of the curve.
+    /// The point of the curve at this setting.
     pub fn at(&self, setting: Setting) -> Option<&Point> {
         let same = |point: &&Point| {
             let apart = (point.setting.threshold.get() - setting.threshold.get()).abs();

@@ -77,7 +77,7 @@ pub const FORBIDDEN: &str = "forbidden";
 /// A sample to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSample {
-    /// Whose.
+    /// The project.
     pub project: ProjectId,
     /// Its number.
     pub id: SampleId,
@@ -85,11 +85,11 @@ pub struct NewSample {
     pub at: Timestamp,
     /// When it ends: with the time to live that the project had then. `None` is with its entry.
     pub expires: Option<Timestamp>,
-    /// What was asked.
+    /// The prompt that was asked.
     pub asked: String,
     /// The entry that came nearest.
     pub entry: EntryId,
-    /// How near.
+    /// The cosine similarity of the two prompts.
     pub similarity: Similarity,
     /// The band of that.
     pub band: Band,
@@ -97,14 +97,14 @@ pub struct NewSample {
     pub met: Met,
     /// Why it was refused: the guard's reason, or [`FORBIDDEN`].
     pub reason: Option<String>,
-    /// What the guard gave it (0 to 1), if it was judged.
+    /// The guard's score, 0 to 1, if it was judged.
     pub score: Option<f32>,
 }
 
 /// A sample with what its entry says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What was kept.
+    /// The sample.
     pub sampled: NewSample,
     /// The prompt of the entry.
     pub prompt: String,

@@ -9,7 +9,7 @@ use crate::cache::{Entry, PromptHash, ScopeKey};
 use crate::clock::Timestamp;
 use crate::store::{Door, StoreError};
 
-/// What a request is about to look up.
+/// The look-up that a request is about to make: scope and prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookUp {
     /// The scope.
@@ -18,7 +18,7 @@ pub struct LookUp {
     pub prompt: PromptHash,
 }
 
-/// What [`Entries::exact`](crate::store::Entries::exact) gives.
+/// The result of [`Entries::exact`](crate::store::Entries::exact).
 pub type Found = Result<Option<Arc<Entry>>, StoreError>;
 
 /// Admission and the exact look-up in one call.

@@ -11,7 +11,7 @@ use crate::id::{FlightId, ProjectId};
 use crate::provider::ProviderError;
 use crate::store::StoreError;
 
-/// What a flight is about: a prompt in a scope.
+/// The key of a flight: a prompt in a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlightKey {
     /// The project.
@@ -22,7 +22,7 @@ pub struct FlightKey {
     pub prompt: PromptHash,
 }
 
-/// How a flight ended that left no entry.
+/// The end of a flight that left no entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Unanswered {
     /// The model that was asked.
@@ -31,7 +31,7 @@ pub struct Unanswered {
     pub failure: Option<ProviderError>,
 }
 
-/// What came of claiming a flight.
+/// The outcome of claiming a flight.
 #[derive(Clone, Debug)]
 pub enum Claimed {
     /// It is the caller's until the lease has run out.

@@ -13,11 +13,11 @@ use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, ProjectId};
 use crate::store::StoreError;
 
-/// What is searched for.
+/// A search for neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
-    /// Who made the vector: only entries with vectors of the same embedder are compared. It is the one that the store
-    /// was opened for.
+    /// The embedder that made the vector: the one that the store was opened for. Only vectors of one embedder are
+    /// compared.
     pub embedder: &'a EmbedderId,
     /// The vector.
     pub embedding: &'a Embedding,
@@ -25,7 +25,7 @@ pub struct Probe<'a> {
     pub prompt: PromptHash,
     /// Candidates below this are left out.
     pub threshold: Threshold,
-    /// How many candidates at most.
+    /// The most candidates to give.
     pub limit: NonZeroUsize,
 }
 
@@ -40,7 +40,8 @@ pub struct EntryFilter {
     pub text: Option<String>,
 }
 
-/// What an insert evicts at most: nobody waits while a maximum that was lowered far is reached. The rest is swept.
+/// The most entries that one insert evicts, so that no request waits after `max_entries` was lowered far. A
+/// background job deletes the rest.
 pub const EVICTED_AT_ONCE: u64 = 64;
 
 /// Cache entries.
@@ -124,9 +125,9 @@ pub type EntryPlace = (ProjectId, EntryId);
 /// How many entries lack a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaleCount {
-    /// Those that will get one.
+    /// Entries that will get a vector.
     pub waiting: u64,
-    /// Those that were set aside because they could not be embedded.
+    /// Entries that were set aside because they could not be embedded.
     pub failed: u64,
 }
 

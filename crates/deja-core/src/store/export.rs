@@ -34,9 +34,9 @@ impl EntryCursor {
 pub struct WholeEntry {
     /// The entry, with the record of its answer.
     pub entry: Entry,
-    /// What it is found by.
+    /// The hash that it is found by.
     pub prompt_hash: PromptHash,
-    /// What kind of request it answers.
+    /// The kind of request that it answers.
     pub kind: Kind,
     /// Its context: the instructions of its frame.
     pub context: Option<String>,

@@ -34,7 +34,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// What stands in the place of a key's id where somebody at the console asked, who has none.
+    /// Stands for the key of requests that an operator makes in the console, where there is no key.
     pub const CONSOLE: KeyId = KeyId::from_bytes([0; 16]);
 
     /// Somebody at the console, who asks without a key. Counted for the project and for no key of it.
@@ -55,7 +55,7 @@ impl Admission {
     }
 }
 
-/// What the bearer of a key finds.
+/// The outcome of an admission.
 #[derive(Clone, Debug)]
 pub enum Door {
     /// No key, or one that was revoked.

@@ -26,9 +26,9 @@ pub struct NewLabel<'a> {
     pub met: Met,
     /// Whether its answer is right for what was asked.
     pub answers: bool,
-    /// Who says so.
+    /// The source of the label.
     pub source: LabelSource,
-    /// What is added.
+    /// A note.
     pub note: Option<&'a str>,
 }
 

@@ -13,13 +13,13 @@ use crate::store::StoreError;
 /// Questions that a project's model was asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Questions {
-    /// How many.
+    /// How many questions were asked.
     pub asked: u64,
-    /// What they cost.
+    /// What the questions cost.
     pub cost: NanoUsd,
 }
 
-/// What projects' models said of pairs of prompts. Days are counted from the epoch, in UTC.
+/// What projects' models said of pairs of prompts. A day is a number of days since 1970, in UTC.
 #[async_trait]
 pub trait Opinions: Send + Sync {
     /// What was said of each of these pairs, in their order: whether one answer serves both prompts. `None` where

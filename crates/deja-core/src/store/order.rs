@@ -14,7 +14,7 @@ pub struct Order<C> {
     pub descends: bool,
 }
 
-/// What a project's entries are listed by.
+/// The columns by which a project's entries can be sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryColumn {
     /// When they were stored.
@@ -25,7 +25,7 @@ pub enum EntryColumn {
     Hits,
 }
 
-/// What a project's requests are listed by.
+/// The columns by which a project's requests can be sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogColumn {
     /// Their numbers: the order in which they came.
@@ -48,8 +48,8 @@ pub type LogOrder = Order<LogColumn>;
 /// other. Where a row's value changes meanwhile, the row moves, and so may be on two of them or on none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor<I> {
-    /// What the row had in the column: nanoseconds, a number, nanodollars, or the bits of a similarity, which are
-    /// ordered as similarities are.
+    /// The value of the row in the column: nanoseconds, a count, nanodollars, or the bits of a similarity, which have
+    /// the order of similarities.
     pub value: Option<i64>,
     /// The row's identity.
     pub id: I,

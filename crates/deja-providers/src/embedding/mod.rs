@@ -50,7 +50,7 @@ pub struct RemoteSettings {
     pub window: u32,
     /// Longest time for one text, retries included.
     pub deadline: Duration,
-    /// How many texts may be under way at once; more are refused.
+    /// The most texts under way at once. More are refused.
     pub max_in_flight: usize,
 }
 

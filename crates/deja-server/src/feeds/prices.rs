@@ -96,7 +96,7 @@ impl PriceFeed {
                 let now = clock.now();
                 self.book.confirm(now);
                 if let Err(error) = self.keep_confirmed(url, etag.as_deref(), now).await {
-                    tracing::warn!(error = %error, "that the prices are current could not be kept on disk");
+                    tracing::warn!(error = %error, "the time of the last fetch of prices could not be written to disk");
                 }
                 Ok(Refreshed::Unchanged)
             }

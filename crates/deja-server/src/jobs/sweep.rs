@@ -63,7 +63,7 @@ async fn largest<F: Future<Output = Result<u64, StoreError>>>(
     for (what, step) in steps {
         match step.await {
             Ok(swept) => largest = swept.max(largest),
-            Err(error) => tracing::error!(what, error = %error, "what is too old could not be deleted"),
+            Err(error) => tracing::error!(what, error = %error, "old data could not be deleted"),
         }
     }
     largest
@@ -82,7 +82,10 @@ pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
                 continue;
             }
             Ok(n) if swept + n > 0 => {
-                tracing::info!(entries = swept + n, "entries deleted that expired or were beyond a maximum");
+                tracing::info!(
+                    entries = swept + n,
+                    "entries that expired, or that were more than max_entries, are deleted"
+                );
                 swept = 0;
             }
             Ok(_) => {}

@@ -148,7 +148,7 @@ impl Notifications {
             tokio::spawn(async move {
                 loop {
                     if let Err(reason) = listen(&server, &payloads).await {
-                        tracing::warn!(reason, "notices of ended calls do not come: who waits for another replica's call looks for its answer instead");
+                        tracing::warn!(reason, "no notifications of ended calls come: requests that wait for another replica's call look for its answer instead");
                     }
                     tokio::time::sleep(PAUSE).await;
                 }

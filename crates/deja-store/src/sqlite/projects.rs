@@ -121,7 +121,7 @@ impl SqliteStore {
             // A store that is closed at once leaves them to the next.
             for project in writer.write(all).await.unwrap_or_default() {
                 if let Err(error) = remove_marked(Arc::clone(&memory), &writer, project).await {
-                    tracing::warn!(%error, "what is left of a deleted project goes after the next start");
+                    tracing::warn!(%error, "the rest of a deleted project is deleted after the next start");
                 }
             }
         }

@@ -26,7 +26,7 @@ pub const MAX_MODEL_BYTES: usize = 256;
 /// A parameter whose value is longer is kept as its digest.
 const MAX_PARAMETER: usize = 256;
 
-/// What an application asks.
+/// A request of an application.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Where it is asked.
@@ -42,7 +42,8 @@ pub struct Asked<'a> {
     pub query: Option<&'a str>,
 }
 
-/// What a project and the limits of requests say on identity. By default nothing but single questions is matched by meaning.
+/// The options of a project, and the limits of requests, for comparing requests. By default only single questions are
+/// compared by meaning.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each setting of a project")]
 pub struct Options {
@@ -56,7 +57,7 @@ pub struct Options {
     pub semantic_json: bool,
     /// Responses that the provider stores are taken for those that it does not store.
     pub responses_stateless: bool,
-    /// What is longer is not matched by meaning, in bytes.
+    /// A longer text is not compared by meaning, in bytes.
     pub max_text_bytes: usize,
 }
 
@@ -95,16 +96,16 @@ pub enum Mode {
     Bypass,
 }
 
-/// How the application wants its answer.
+/// The form in which the application wants its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rendering {
-    /// As server-sent events.
+    /// Whether it comes as server-sent events.
     pub stream: bool,
     /// With the tokens at the end of the stream, where the format leaves that to the application.
     pub usage: bool,
 }
 
-/// What a request is to the cache.
+/// What the cache compares of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// How far it is answered from the cache.
@@ -123,7 +124,7 @@ pub struct Identity {
     pub text: String,
     /// Why it is not semantic, or why it is bypassed, as words of `X-Deja-Reason`; in order, none twice.
     pub reasons: Vec<&'static str>,
-    /// How the answer is wanted. No part of what makes two requests the same.
+    /// The form in which the answer is wanted. It plays no part in the comparison.
     pub rendering: Rendering,
     /// Of Responses, SHA-256 of what the provider repeats in the answer and the others who get it are not to see, if there is
     /// any. No part of what makes two requests the same.

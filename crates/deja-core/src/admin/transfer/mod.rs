@@ -21,7 +21,7 @@ pub use samples::samples;
 
 use crate::clock::Timestamp;
 
-/// What goes out before a project's entries.
+/// What an export asks for before a project's entries.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Head {
     /// The project's slug.
@@ -43,7 +43,7 @@ pub struct Cursor {
     pub id: String,
 }
 
-/// What comes in.
+/// The records of one step of an import.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Batch {
     /// In the order of an export: a project before what belongs to it.

@@ -9,7 +9,7 @@ use crate::cache::{Kind, Parameters};
 use crate::project::{ProjectSettings, Tier};
 use crate::provider::ProviderKind;
 
-/// One thing that moves.
+/// One line of an export: a project, a provider, a key, an entry or a sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Record {
@@ -53,9 +53,9 @@ pub struct ProjectRecord {
     pub project: String,
     /// The identity.
     pub id: String,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
-    /// What it pays for.
+    /// Its tier.
     pub tier: Tier,
     /// Limits of its own; both or none.
     pub requests_per_minute: Option<u32>,
@@ -63,7 +63,7 @@ pub struct ProjectRecord {
     pub burst: Option<u32>,
     /// Whether its requests are refused.
     pub suspended: bool,
-    /// How its cache works.
+    /// The settings of its cache.
     pub settings: ProjectSettings,
     /// When it was made.
     pub created: jiff::Timestamp,
@@ -76,12 +76,12 @@ pub struct ProviderRecord {
     pub project: String,
     /// The identity.
     pub id: String,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
-    /// What it speaks.
+    /// The format that it speaks.
     #[serde(default)]
     pub kind: ProviderKind,
-    /// What the paths of its kind are put behind.
+    /// Its base URL: deja puts the path of the kind behind it.
     pub base_url: String,
     /// The models it answers.
     pub models: Vec<String>,
@@ -103,7 +103,7 @@ pub struct KeyRecord {
     pub project: String,
     /// The identity.
     pub id: String,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
     /// The first characters, for listings.
     pub shown: String,
@@ -135,21 +135,21 @@ pub struct EntryRecord {
     pub id: String,
     /// The model that was asked for.
     pub model: String,
-    /// What kind of request it answers.
+    /// The kind of request that it answers.
     #[serde(default, skip_serializing_if = "is_query")]
     pub kind: Kind,
     /// `None` is not the same as the empty text.
     #[serde(default)]
     pub context: Option<String>,
-    /// What else the answer depends on.
+    /// The parameters of the request that the answer depends on.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
     /// The prompt.
     pub prompt: String,
-    /// What it is found by, in hexadecimal; `None` is the SHA-256 of the prompt.
+    /// The hash that it is found by, in hexadecimal; `None` is the SHA-256 of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// What the provider said.
+    /// The answer of the provider.
     pub answer: AnswerRecord,
     /// When it was made.
     pub created: jiff::Timestamp,
@@ -164,7 +164,7 @@ pub struct EntryRecord {
     pub more_vectors: Vec<VectorRecord>,
 }
 
-/// What the provider said.
+/// The answer of the provider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// The visible text.
@@ -194,7 +194,7 @@ fn is_query(kind: &Kind) -> bool {
 /// A prompt's vector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VectorRecord {
-    /// Who made it.
+    /// The name of the embedder that made it.
     pub embedder: String,
     /// The components at half precision, little-endian, in base64.
     pub f16: String,
@@ -212,18 +212,18 @@ pub struct SampleRecord {
     /// When it ends; `None` is with its entry.
     #[serde(default)]
     pub expires: Option<jiff::Timestamp>,
-    /// What was asked.
+    /// The prompt that was asked.
     pub asked: String,
     /// The identity of the entry that came nearest.
     pub entry: String,
-    /// How near.
+    /// The cosine similarity of the two prompts, 0 to 1.
     pub similarity: f32,
     /// What became of it: `served`, `refused` or `near_miss`.
     pub met: String,
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the guard gave it.
+    /// The guard's score, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
 }
