@@ -96,13 +96,13 @@ pub struct ProjectView {
     pub burst: u32,
     /// `active` or `suspended`.
     pub state: String,
-    /// `None` keeps answers until they are evicted.
+    /// How long new answers are served, in seconds; null until they are evicted.
     pub ttl_seconds: Option<u64>,
     pub max_entries: u64,
     pub share_models: bool,
-    /// The threshold of queries that name none; `None` is 0.85.
+    /// The threshold of queries that name none; null is 0.85.
     pub default_threshold: Option<f64>,
-    /// What queries that ask for less get.
+    /// The least threshold: queries that ask for less get this one; null if there is none.
     pub minimum_threshold: Option<f64>,
     /// `off`, `standard` or `strict`.
     pub guard: String,
@@ -114,18 +114,18 @@ pub struct ProjectView {
     pub request_texts_days: u64,
     /// The model that decides where the guard is uncertain.
     pub guard_model: Option<String>,
-    /// What asking it may cost a day.
+    /// What that model may cost a day (UTC), in US dollars.
     pub guard_budget_usd: f64,
-    /// What applications may ask of the cache in headers.
+    /// What applications may ask of the cache in headers: `cache`, `threshold`, `context`, `ttl`, `debug`, `pace`.
     #[schema(value_type = Vec<String>)]
     pub client_controls: BTreeSet<ClientControl>,
-    /// What brings more hits at a risk.
+    /// Opt-ins, each of which brings more hits at a risk.
     #[schema(value_type = Vec<String>)]
     pub opt_ins: BTreeSet<OptIn>,
-    /// `stored` or `zero`.
+    /// The tokens that a hit in a wire format reports: `stored` or `zero`.
     #[schema(value_type = String)]
     pub hit_usage: HitUsage,
-    /// `store` or `abort`.
+    /// What becomes of a call in a wire format when all its clients hang up: `store` or `abort`.
     #[schema(value_type = String)]
     pub on_hangup: OnHangup,
     #[schema(value_type = String, format = DateTime)]
@@ -187,13 +187,13 @@ pub struct TotalsView {
     pub errors: u64,
     /// Refused for what they were, such as 400, 403 and 404.
     pub refused: u64,
-    /// Refused because there were too many (429).
+    /// Refused because they were over the limit (429).
     pub rate_limited: u64,
-    /// Hits per answered request, 0 to 1; `None` without any.
+    /// The share of hits among answered requests, 0 to 1; null if no request was answered.
     pub hit_rate: Option<f64>,
     pub saved_usd: f64,
     pub spent_usd: f64,
-    /// Answers whose price was not known: what they saved and cost counts as 0.
+    /// Answers whose price was not known. They count as 0 in `saved_usd` and `spent_usd`.
     pub unpriced: u64,
 }
 
@@ -222,14 +222,14 @@ pub struct KeyView {
     pub prefix: String,
     pub id: String,
     pub name: String,
-    /// The models it may ask for; `None` means all.
+    /// The models that it may ask for; null means all.
     pub models: Option<Vec<String>>,
-    /// Its own limit; `None` is its project's alone.
+    /// Its own limit, in requests a minute; null if it has its project's limit only.
     pub requests_per_minute: Option<u32>,
     pub burst: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
     pub created: jiff::Timestamp,
-    /// From when on it is refused.
+    /// When it ends; null if it ends only when it is revoked.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires: Option<jiff::Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]

@@ -43,17 +43,22 @@ const HEADERS: [(&str, Type, Comes, &str); 7] = [
         "X-RateLimit-Remaining",
         Type::Integer,
         is_admitted,
-        "Requests left now, and never more than are allowed a minute.",
+        "Requests that may come now; never more than `X-RateLimit-Limit`.",
     ),
-    ("X-RateLimit-Reset", Type::Integer, is_admitted, "Epoch second at which the limit is whole again."),
-    ("X-Request-Id", Type::String, |_| true, "Names this request in the log, and for feedback."),
+    (
+        "X-RateLimit-Reset",
+        Type::Integer,
+        is_admitted,
+        "When as many requests as the burst may come at once again, in seconds since 1970 (Unix time).",
+    ),
+    ("X-Request-Id", Type::String, |_| true, "The name of this request in the log, and for feedback."),
     ("WWW-Authenticate", Type::String, |status| status == "401", "How to say who asks: `Bearer`."),
     ("X-Deja-Error", Type::String, |status| status != "200", "The cause, for programs."),
     (
         "Retry-After",
         Type::Integer,
         |status| matches!(status, "429" | "500" | "503"),
-        "Seconds, where it makes sense to ask again.",
+        "After how many seconds to ask again, if that makes sense.",
     ),
 ];
 

@@ -83,7 +83,7 @@ pub struct QueryResponse<'a> {
 /// What happened on the way.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DebugInfo {
-    /// Names this request in the log, and for feedback.
+    /// The name of this request in the log, and for feedback.
     request_id: String,
     /// Time to compute the embedding, in milliseconds; 0 when none was needed.
     embedding_time_ms: f64,
@@ -105,10 +105,10 @@ pub struct DebugInfo {
     matched_by: &'static str,
     /// The threshold that a hit had to reach: the one asked for, or the project's.
     threshold_used: f64,
-    /// Cosine similarity of the nearest entry, between 0 and 1; null if none is known.
+    /// Cosine similarity of the nearest entry, between 0 and 1; null if no entry reaches the threshold or 0.75.
     #[schema(required = true)]
     nearest_similarity: Option<f32>,
-    /// Members of the request that deja does not know, 20 at most: a name that is misspelt is one.
+    /// Members of the request that deja does not know, such as misspelt ones; 20 at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     ignored_fields: Vec<String>,

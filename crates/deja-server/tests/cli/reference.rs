@@ -48,7 +48,7 @@ fn describe(deja: &Deja, command: &[&str], page: &mut String) {
 #[test]
 fn the_page_of_commands_is_current() {
     let mut page = String::from(
-        "# The command line\n\nWhat `--help` says of each command. The settings for every command stand with the first one.\n",
+        "# The command line\n\nWhat `--help` says of each command. The settings for every command are under the first one, `deja`.\n",
     );
     describe(&Deja::new(), &[], &mut page);
     assert!(page.contains("\n## deja project set\n"), "{page}");
@@ -59,16 +59,17 @@ fn the_page_of_commands_is_current() {
 fn the_page_of_settings_is_current() {
     let defaults = include_str!("../../../../config.default.toml");
     let mut page = String::from(
-        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins:\n\n\
+        "# Settings\n\nWrite a setting into `deja.toml` of the working directory (or the file that `--config` names), or into the environment. The environment wins:\n\n\
          ```\nlisten = \"0.0.0.0:8080\"      # in deja.toml\nDEJA_LISTEN=0.0.0.0:8080     # in the environment\n```\n\n\
-         A flag such as `--listen` wins over both. What is set holds until the next start: deja reads no settings while it runs, and SIGHUP ends it at once.\n\
-         `deja config check` says whether the settings are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n\n\
-         The accounts at LLM providers stand in the environment only:\n\n\
+         A flag such as `--listen` wins over both. deja reads its settings only when it starts: restart it after a change. SIGHUP ends it at once.\n\
+         `deja config check` says whether the settings are valid. `deja config print` prints the settings in force. This page is made from\n\
+         [config.default.toml](../../config.default.toml).\n\n\
+         deja reads the accounts at LLM providers from the environment only:\n\n\
          | family | key | another address than the family's own |\n|---|---|---|\n\
          | OpenAI | `OPENAI_API_KEY` | `OPENAI_BASE_URL`, up to and with `/v1` |\n\
          | Anthropic | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL`, without `/v1` |\n\
          | Google | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `GEMINI_BASE_URL`, without `/v1beta` |\n\n\
-         A family without a key is not asked, whatever its address.\n",
+         deja does not ask a family without a key.\n",
     );
     let (mut about, mut settings) = (Vec::new(), 0);
     for line in defaults.lines() {

@@ -32,13 +32,13 @@ pub(super) struct NewKey {
     /// What it is for.
     #[schema(min_length = 1, max_length = 100, example = "checkout")]
     name: String,
-    /// The models it may ask for; none are all.
+    /// The models that it may ask for; an empty list means all.
     #[serde(default)]
     models: Vec<String>,
-    /// From when on it is refused; without it, until it is revoked.
+    /// When it ends. Without this it ends when it is revoked.
     #[schema(value_type = Option<String>, format = DateTime, example = "2035-01-31T00:00:00Z")]
     expires: Option<jiff::Timestamp>,
-    /// Its own limit, at most its project's.
+    /// Its own limit, in requests a minute, at most its project's.
     #[schema(example = 10)]
     requests_per_minute: Option<u32>,
     /// Requests at once, at most its project's.

@@ -87,7 +87,7 @@ pub(super) struct Changed {
     /// Requests at once; for owners of deja.
     #[schema(example = 60)]
     burst: Option<u32>,
-    /// How long answers that are stored from now on are served; `null` until they are evicted.
+    /// How long answers that are stored from now on are served, in seconds; `null` until they are evicted.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<u64>, example = 86400)]
     ttl_seconds: Option<Chosen<u64>>,
@@ -101,7 +101,7 @@ pub(super) struct Changed {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<f64>, example = 0.9)]
     default_threshold: Option<Chosen<Threshold>>,
-    /// What queries that ask for less get, 0 to 1; `null` is none.
+    /// The least threshold, 0 to 1: queries that ask for less get this one; `null` is none.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<f64>, example = 0.8)]
     minimum_threshold: Option<Chosen<Threshold>>,
@@ -121,19 +121,21 @@ pub(super) struct Changed {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>, example = "gpt-4o-mini")]
     guard_model: Option<Chosen<String>>,
-    /// What asking it may cost a day, in US dollars.
+    /// What that model may cost a day (UTC), in US dollars.
     #[schema(example = 0.5)]
     guard_budget_usd: Option<f64>,
-    /// What applications may ask of the cache in headers: these and nothing else.
+    /// What applications may ask of the cache in headers, of `cache`, `threshold`, `context`, `ttl`, `debug` and `pace`.
+    /// The list takes the place of the one before.
     #[schema(value_type = Option<Vec<String>>, example = json!(["cache", "threshold"]))]
     client_controls: Option<BTreeSet<ClientControl>>,
-    /// What brings more hits at a risk: these and nothing else.
+    /// Opt-ins, each of which brings more hits at a risk, of `share_end_users`, `semantic_history`, `semantic_tools`, `semantic_json`,
+    /// `store_tool_calls` and `responses_stateless`. The list takes the place of the one before.
     #[schema(value_type = Option<Vec<String>>, example = json!([]))]
     opt_ins: Option<BTreeSet<OptIn>>,
-    /// `stored` or `zero`.
+    /// The tokens that a hit in a wire format reports: `stored` or `zero`.
     #[schema(value_type = Option<String>, example = "stored")]
     hit_usage: Option<HitUsage>,
-    /// `store` or `abort`.
+    /// What becomes of a call in a wire format when all its clients hang up: `store` or `abort`.
     #[schema(value_type = Option<String>, example = "store")]
     on_hangup: Option<OnHangup>,
 }

@@ -39,7 +39,7 @@ pub(super) struct Added {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "openai")]
     kind: ProviderKind,
-    /// What the paths of its kind are put behind.
+    /// The server's URL. deja puts the path of the kind behind it.
     #[schema(example = "https://llm.example.com/v1")]
     base_url: String,
     /// The models it answers, one or more.

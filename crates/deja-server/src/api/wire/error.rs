@@ -27,7 +27,7 @@ pub(super) enum WireError {
     NotFound { message: String, cause: &'static str, code: Option<&'static str> },
     /// 413: the body has more bytes than this.
     TooLarge(usize),
-    /// 415: the body is packed.
+    /// 415: the body is compressed.
     Packed,
     /// 504: only a stored answer was wanted.
     NotCached,
@@ -59,7 +59,7 @@ impl WireError {
                 (ErrorKind::TooLarge, message.into(), None, None)
             }
             Self::Packed => {
-                let message = "deja reads bodies that are not packed: send no Content-Encoding.";
+                let message = "The body is compressed. Send it uncompressed, without Content-Encoding.";
                 (ErrorKind::Unsupported, message.into(), None, None)
             }
             Self::NotCached => {

@@ -31,9 +31,9 @@ const CONTROLS: [(&str, &str); 7] = [
     ("X-Deja-Cache", "`on` (the default), `exact`, `refresh`, `off` or `only`."),
     ("X-Deja-Threshold", "The least similarity of a hit, 0 to 1; not below the project's minimum."),
     ("X-Deja-Context", "Segments the cache. The provider does not see it."),
-    ("X-Deja-TTL", "Seconds that a fresh answer is served, if the project does not say less."),
-    ("X-Deja-Pace", "Tokens a second at which a streamed hit comes, 1 to 1000."),
-    ("X-Deja-Debug", "`1`: times, in `Server-Timing`."),
+    ("X-Deja-TTL", "How long the stored answer is served, in seconds; at most as long as the project says."),
+    ("X-Deja-Pace", "The speed of a streamed hit in tokens a second, 1 to 1000."),
+    ("X-Deja-Debug", "`1`: the answer has times in `Server-Timing`."),
     ("Cache-Control", "`no-cache`, `no-store`, `max-age=N`, `only-if-cached`. `X-Deja-Cache` wins."),
 ];
 
@@ -44,12 +44,12 @@ const TOLD: [(&str, &str); 11] = [
     ("X-Deja-Similarity", "Of a hit: how similar, 0 to 1."),
     ("X-Deja-Entry", "Of a hit: which entry (UUID)."),
     ("Age", "Of a hit: how old, in seconds."),
-    ("X-Deja-Saved", "Of a hit: dollars; absent if the price is unknown."),
-    ("X-Deja-Reason", "Why the request is not matched by meaning, or not cached."),
+    ("X-Deja-Saved", "Of a hit: US dollars saved; absent if the price is unknown."),
+    ("X-Deja-Reason", "Why the request is compared byte for byte, or not cached."),
     ("X-Deja-Guard", "What the guard found different in the nearest question."),
-    ("X-Deja-Provider", "Who answered."),
-    ("X-Deja-Upstream-Id", "The provider's own name of the request."),
-    ("Server-Timing", "Times, where they were asked for."),
+    ("X-Deja-Provider", "The provider that answered."),
+    ("X-Deja-Upstream-Id", "The provider's own id of the request."),
+    ("Server-Timing", "Times, if `X-Deja-Debug` asked for them."),
 ];
 
 /// What it says as answers of deja's own API do.
@@ -85,7 +85,7 @@ impl Modify for Wires {
             let list = format!("/{version}/models");
             put(&list, HttpMethod::Get, listing(&list, "Models that may be asked for", None));
             let one = format!("{list}/{{model}}");
-            put(&one, HttpMethod::Get, listing(&one, "One of them", Some(model())));
+            put(&one, HttpMethod::Get, listing(&one, "One of these models", Some(model())));
         }
     }
 }

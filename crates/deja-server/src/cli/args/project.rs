@@ -88,7 +88,7 @@ pub(in crate::cli) struct Wanted {
     /// Requests at once
     #[arg(long, value_name = "N")]
     pub(in crate::cli) burst: Option<u32>,
-    /// How long new answers are served: 30d, 12h, 45m, 90s, or none for as long as there is room
+    /// How long new answers are served: 30d, 12h, 45m, 90s, or none: as long as there is room
     #[arg(long, value_name = "TIME", value_parser = ttl)]
     pub(in crate::cli) ttl: Option<Chosen<u64>>,
     /// Entries kept at most
@@ -97,13 +97,13 @@ pub(in crate::cli) struct Wanted {
     /// Whether an answer of one model may be served for another
     #[arg(long, value_name = "true|false")]
     pub(in crate::cli) share_models: Option<bool>,
-    /// How similar a prompt must be where a query says nothing: 0 to 1, or default for 0.85
+    /// The threshold of queries that name none: 0 to 1, or default for 0.85
     #[arg(long, value_name = "NUMBER", value_parser = threshold)]
     pub(in crate::cli) threshold: Option<Chosen<Threshold>>,
-    /// Queries that ask for less get this one: 0 to 1, or none
+    /// The least threshold: queries that ask for less get this one: 0 to 1, or none
     #[arg(long, value_name = "NUMBER", value_parser = threshold)]
     pub(in crate::cli) minimum_threshold: Option<Chosen<Threshold>>,
-    /// How strictly a similar prompt is judged by its words: off, standard or strict
+    /// How strictly the guard compares the words of two prompts: off, standard or strict
     #[arg(long)]
     pub(in crate::cli) guard: Option<Guard>,
     /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
@@ -122,12 +122,12 @@ pub(in crate::cli) struct Wanted {
     /// What that model may cost a day, in US dollars
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(in crate::cli) guard_budget: Option<NanoUsd>,
-    /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
+    /// What applications may ask of the cache in headers: none, or some of cache, threshold, context, ttl, debug and
     /// pace, with commas between
     #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
     pub(in crate::cli) client_controls: Option<BTreeSet<ClientControl>>,
     /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
-    /// explains: none, or of share_end_users, semantic_history, semantic_tools, store_tool_calls,
+    /// explains: none, or some of share_end_users, semantic_history, semantic_tools, store_tool_calls,
     /// semantic_json and responses_stateless, with commas between
     #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
     pub(in crate::cli) opt_ins: Option<BTreeSet<OptIn>>,
