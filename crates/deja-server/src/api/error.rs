@@ -176,11 +176,16 @@ impl From<QueryError> for ApiError {
             QueryError::DeadlineExceeded => Self::TimedOut,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),
             // The provider's own words may quote the prompt: they stay out of the log, at every level. Its code
-            // does not, if it looks like one.
+            // does not, if it looks like one. Why there is no connection is not in its words.
             QueryError::Provider(error) => {
                 let code = error.class.code();
-                let own = error.code.filter(|code| is_code(code)).unwrap_or_else(|| "none".into());
-                let cause = format!("{code} from {} (its code: {own})", error.provider);
+                let why = if error.class == FailureClass::Connection {
+                    error.message
+                } else {
+                    let own = error.code.filter(|code| is_code(code)).unwrap_or_else(|| "none".into());
+                    format!("its code: {own}")
+                };
+                let cause = format!("{code} from {} ({why})", error.provider);
                 // Up: who asks again too early is refused again.
                 let seconds = |wait: Duration| (wait.as_secs_f64().ceil() as u32).max(1);
                 let retry_after = error.retry_after.map(seconds);
