@@ -244,7 +244,7 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
     } = view.week;
     let amount =
         |usd| known(usd, unpriced).map_or_else(|| NO_PRICE.into(), |dollars| format!("{dollars} USD"));
-    let ttl = view.ttl_seconds.map_or_else(|| "none".into(), |seconds| format!("{seconds} s"));
+    let ttl = view.ttl_seconds.map_or_else(|| "none".into(), time);
     let lines = [
         ("entries", format!("{} of at most {}", view.entries, view.max_entries)),
         ("time to live", ttl),
@@ -267,6 +267,13 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "{what:<17} {value}")?;
     }
     Ok(())
+}
+
+/// So many seconds, in the words of `--ttl`: `30d`.
+fn time(seconds: u64) -> String {
+    let units = [(24 * 3600, "d"), (3600, "h"), (60, "m")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)).unwrap_or((1, "s"));
+    format!("{}{name}", seconds / unit)
 }
 
 /// Columns as wide as their widest cell; those of `right` hold numbers.

@@ -403,7 +403,13 @@ fn prices() {
 fn caches() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
-    assert!(deja.ok(&["cache", "stats", "--project", "a"]).starts_with("entries"));
+    let stats = |deja: &Deja| deja.ok(&["cache", "stats", "--project", "a"]);
+    assert!(stats(&deja).starts_with("entries"));
+    // As `--ttl` takes it.
+    for ttl in ["30d", "12h", "45m", "90s"] {
+        deja.ok(&["project", "set", "a", "--ttl", ttl]);
+        assert!(stats(&deja).contains(&format!("\ntime to live      {ttl}\n")), "{ttl}");
+    }
     assert_eq!(deja.json(&["cache", "stats", "--project", "a", "--json"])["entries"], 0);
     let purge = ["cache", "purge", "--project", "a", "--yes"];
     assert_eq!(deja.ok(&purge), "Deleted 0 entries.\n");
