@@ -54,7 +54,7 @@ pub(super) async fn read(
 ) -> Result<Bytes, ApiError> {
     let bad = |detail: String| Err(ApiError::BadRequest(detail));
     if is_packed(headers) {
-        return bad("the body is compressed: send it uncompressed, without Content-Encoding".into());
+        return bad("the body is compressed: send no Content-Encoding".into());
     }
     let kind = content_type(headers).split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {

@@ -59,7 +59,7 @@ impl WireError {
                 (ErrorKind::TooLarge, message.into(), None, None)
             }
             Self::Packed => {
-                let message = "The body is compressed. Send it uncompressed, without Content-Encoding.";
+                let message = "The body is compressed: send no Content-Encoding.";
                 (ErrorKind::Unsupported, message.into(), None, None)
             }
             Self::NotCached => {
