@@ -36,6 +36,8 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "tool_choice" => tools(value, options),
         "mcp_servers" => list(value, |_, _| Place::Bypass(HOSTED_TOOLS), Place::Bypass(HOSTED_TOOLS)),
         "container" => bypass_if_given(value, HOSTED_TOOLS),
+        // The provider keeps the turns under the id of its answer, and a next request names that id.
+        "thread" => bypass_if_given(value, SERVER_STATE),
         "metadata" => object_if_any(value, metadata, options),
         "stream" => ignored_flag(value),
         "service_tier" => ignored_if(matches!(value.kind(), Kind::Text | Kind::Null)),

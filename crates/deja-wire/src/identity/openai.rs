@@ -36,6 +36,7 @@ pub(super) fn tool(tool: Value<'_>, options: &Options) -> Place {
 pub(super) fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "type" | "text" => text(value),
+        "prompt_cache_breakpoint" => Place::Ignored,
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }

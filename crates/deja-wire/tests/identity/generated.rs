@@ -157,7 +157,10 @@ fn meaning(wire: Wire, mut body: Value) -> Value {
             drop_if(members, &["service_tier"], text);
             drop_if(members, &["prompt_cache_key", "prompt_cache_retention"], |_| true);
             drop_if(members, &["n"], |value| value == &json!(1));
-            each(members, "messages", |message| spell_out(message, "content", "text"));
+            each(members, "messages", |message| {
+                spell_out(message, "content", "text");
+                each(message, "content", |part| unmarked(part, "text"));
+            });
         }
         Wire::Responses => {
             drop_if(members, &["stream"], flag);
@@ -228,8 +231,17 @@ fn spell_out(members: &mut Map<String, Value>, name: &str, kind: &str) {
     }
 }
 
-/// A part of an answer of Responses, without lists that say nothing.
+/// A part that is text, without its mark for the provider's prompt cache.
+fn unmarked(part: &mut Map<String, Value>, kind: &str) {
+    if part.get("type") == Some(&json!(kind)) {
+        drop_if(part, &["prompt_cache_breakpoint"], |_| true);
+    }
+}
+
+/// A part of Responses, without marks, and without lists that say nothing.
 fn said(part: &mut Map<String, Value>) {
+    unmarked(part, "input_text");
+    unmarked(part, "output_text");
     if part.get("type") == Some(&json!("output_text")) {
         drop_if(part, &["annotations", "logprobs"], |value| value == &json!([]));
     }
