@@ -4,10 +4,13 @@ Shapes: Anthropic's API reference, https://docs.anthropic.com/en/api/messages an
 """
 
 import json
+import re
 
 from .script import Asked
 from .sse import event
 
+# The ids that this provider gives. A thread goes on from one of them.
+OWN_ID = re.compile(r"msg_01[0-9a-f]{24}")
 FINISH = {"stop": "end_turn", "length": "max_tokens", "tool": "tool_use", "filter": "refusal", "refusal": "refusal"}
 
 
@@ -17,9 +20,11 @@ def read(body, seed):
     tools = [] if forced["type"] == "none" else body.get("tools", [])
     shape = (body.get("output_config") or {}).get("format") or {}
     results = [block for message in messages for block in blocks(message) if block["type"] == "tool_result"]
+    text = "\n".join(block["text"] for block in blocks(said_by_user(messages)) if block["type"] == "text")
+    before = (body.get("thread") or {}).get("previous_message_id")
     return Asked(
         model=body["model"],
-        text="\n".join(block["text"] for block in blocks(said_by_user(messages)) if block["type"] == "text"),
+        text="[[status 404]]" if before and not OWN_ID.fullmatch(before) else text,
         stream=bool(body.get("stream")),
         seed=seed,
         tools=[(tool["name"], tool["input_schema"]) for tool in tools if "input_schema" in tool],
@@ -27,7 +32,8 @@ def read(body, seed):
         answering=any(block["type"] == "tool_result" for block in blocks(messages[-1])),
         forced={"tool": forced.get("name"), "any": True}.get(forced["type"], False),
         schema=shape.get("schema"),
-        bypass=any("input_schema" not in tool for tool in tools) or '"type":"url"' in json.dumps(body, separators=(",", ":")),
+        bypass="thread" in body or any("input_schema" not in tool for tool in tools)
+        or '"type":"url"' in json.dumps(body, separators=(",", ":")),
         body=body,
     )
 

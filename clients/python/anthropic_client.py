@@ -60,6 +60,16 @@ def tool_loop(stream):
     return turns
 
 
+def thread():
+    """Two turns of a conversation that the provider keeps: the second goes on from the id of the first."""
+    turns, position = [], {"type": "create"}
+    for said in ("Name a tree of the north.", "And a bush?"):
+        turn = client.beta.messages.create(model=MODEL, max_tokens=64, messages=user(said), thread=position)
+        turns.append(message(turn))
+        position = {"type": "continue", "previous_message_id": turn.id}
+    return turns
+
+
 async def asynchronous():
     async with anthropic.AsyncAnthropic(base_url=ROOT, api_key=KEY, max_retries=0) as apart:
         async with apart.messages.stream(model=MODEL, max_tokens=64, messages=user("Why do dogs bark?")) as stream:
@@ -113,5 +123,6 @@ for script in ("ended 4", "failed 5"):
 case("events", events, "Who invented the wheel?")
 case("first 529, then an answer", lambda: message(client.with_options(max_retries=2).messages.create(
     model=MODEL, max_tokens=64, messages=user("Who painted the Night Watch? [[flaky 529]]"))))
+case("thread", thread)
 case("asynchronous", lambda: asyncio.run(asynchronous()))
 case("count_tokens", lambda: client.messages.count_tokens(model=MODEL, messages=user("How many?")).input_tokens)
