@@ -82,7 +82,8 @@ pub fn shape_of(request: &Request) -> Option<Wire> {
     let is_wires = match segments.next() {
         Some("v1") => segments.next() != Some("cache"),
         Some("v1beta" | "models") => true,
-        _ => false,
+        // A library whose base URL lacks the version asks there.
+        _ => ENDPOINTS.iter().any(|(named, _)| named.strip_prefix("/v1") == Some(path)),
     };
     is_wires.then(|| wire_of(path, request.headers()))
 }

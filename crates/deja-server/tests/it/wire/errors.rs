@@ -98,6 +98,10 @@ fn what_is_not_there_is_404_and_says_what_is() {
         "/v1/nothing",
         "/p/x/v1/batches",
         "/v1/chat",
+        // The base URL lacks its version.
+        "/chat/completions",
+        "/responses",
+        "/p/x/embeddings",
     ] {
         for method in ["GET", "POST", "DELETE"] {
             let response = deja.request(method, path, &[], b"");
@@ -120,8 +124,10 @@ fn what_is_not_there_is_404_and_says_what_is() {
             assert!(response.text().contains("/v1/chat/completions"));
         }
     }
-    let bare = deja.request("GET", "/v1", &[("anthropic-version", "2023-06-01")], b"");
-    assert_eq!((bare.status, kind("/v1/messages", &bare).as_str()), (404, "not_found_error"));
+    for path in ["/v1", "/messages"] {
+        let bare = deja.request("GET", path, &[("anthropic-version", "2023-06-01")], b"");
+        assert_eq!((bare.status, kind("/v1/messages", &bare).as_str()), (404, "not_found_error"));
+    }
     let response = deja.request("POST", "/v1beta/cachedContents", &[], b"");
     assert_eq!((response.status, kind("/v1beta", &response).as_str()), (404, "NOT_FOUND"));
     let response = deja.request("POST", "/v1beta/models/m:embedContent", &[], b"");
