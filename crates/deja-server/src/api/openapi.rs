@@ -16,7 +16,7 @@ use crate::api::{error, feedback, health, query};
     info(title = "deja", description = "A semantic cache for LLM answers.", license(name = "Apache-2.0")),
     paths(query::query, feedback::feedback, health::livez, health::readyz),
     components(schemas(error::ErrorBody, query::QueryRequest, feedback::FeedbackRequest)),
-    modifiers(&ApiKeyScheme, &AnswerHeaders, &ProjectBase, &Wires, &Administration),
+    modifiers(&ApiKeyScheme, &ProjectBase, &Wires, &Administration, &AnswerHeaders),
 )]
 pub struct ApiDoc;
 
@@ -33,10 +33,10 @@ impl Modify for ApiKeyScheme {
     }
 }
 
-/// Whether a header comes with a status.
-type Comes = fn(&str) -> bool;
+/// Whether a header comes with the answers of a path that have a status.
+type Comes = fn(path: &str, status: &str) -> bool;
 
-/// Headers of answers: name, kind, with which statuses they come, and what they say.
+/// Headers of answers: name, kind, where they come, and what they say.
 const HEADERS: [(&str, Type, Comes, &str); 7] = [
     ("X-RateLimit-Limit", Type::Integer, is_admitted, "Requests allowed a minute."),
     (
@@ -51,20 +51,24 @@ const HEADERS: [(&str, Type, Comes, &str); 7] = [
         is_admitted,
         "When as many requests as the burst may come at once again, in seconds since 1970 (Unix time).",
     ),
-    ("X-Request-Id", Type::String, |_| true, "The name of this request in the log, and for feedback."),
-    ("WWW-Authenticate", Type::String, |status| status == "401", "How to say who asks: `Bearer`."),
-    ("X-Deja-Error", Type::String, |status| status != "200", "The cause, for programs."),
+    ("X-Request-Id", Type::String, |_, _| true, "The name of this request in the log, and for feedback."),
+    ("WWW-Authenticate", Type::String, |_, status| status == "401", "How to say who asks: `Bearer`."),
+    ("X-Deja-Error", Type::String, |_, status| is_error(status), "The cause, for programs."),
     (
         "Retry-After",
         Type::Integer,
-        |status| matches!(status, "429" | "500" | "503"),
+        |_, status| matches!(status, "429" | "500" | "503"),
         "After how many seconds to ask again, if that makes sense.",
     ),
 ];
 
-/// Whether the key is known, and with it whose limit it is.
-fn is_admitted(status: &str) -> bool {
-    status != "401"
+/// Whether the key is known, and with it whose limit it is. Operators and probes have no limit.
+fn is_admitted(path: &str, status: &str) -> bool {
+    !path.starts_with("/admin/") && !["/livez", "/readyz"].contains(&path) && status != "401"
+}
+
+fn is_error(status: &str) -> bool {
+    !status.starts_with('2')
 }
 
 /// The header of this name, which is described once for all answers.
@@ -72,7 +76,7 @@ pub fn described(name: &str) -> Ref {
     Ref::new(format!("#/components/headers/{name}"))
 }
 
-/// The headers that answers of deja's own API have in common.
+/// The headers that answers have in common.
 struct AnswerHeaders;
 
 impl Modify for AnswerHeaders {
@@ -83,14 +87,16 @@ impl Modify for AnswerHeaders {
             let header = HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build();
             components.headers.insert(name.to_owned(), header.into());
         }
-        for (name, _) in OF_PROJECT {
-            let item = openapi.paths.paths.get_mut(&format!("/v1/cache/{name}"));
-            let Some(post) = item.and_then(|item| item.post.as_mut()) else { continue };
-            for (status, response) in &mut post.responses.responses {
-                let RefOr::T(response) = response else { continue };
-                let headers = HEADERS.into_iter().filter(|(_, _, comes, _)| comes(status));
-                let headers = headers.map(|(name, ..)| (name.to_owned(), RefOr::Ref(described(name))));
-                response.headers.extend(headers);
+        for (path, item) in &mut openapi.paths.paths {
+            let operations =
+                [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+            for operation in operations.into_iter().flatten() {
+                for (status, response) in &mut operation.responses.responses {
+                    let RefOr::T(response) = response else { continue };
+                    let headers = HEADERS.into_iter().filter(|(_, _, comes, _)| comes(path, status));
+                    let headers = headers.map(|(name, ..)| (name.to_owned(), RefOr::Ref(described(name))));
+                    response.headers.extend(headers);
+                }
             }
         }
     }

@@ -8,13 +8,13 @@ use crate::util::{Deja, FakeProvider, Random, Response};
 const PASSWORD: &str = "correct horse battery staple";
 
 /// An operator's token.
-struct Caller<'a> {
+pub struct Caller<'a> {
     deja: &'a Deja,
     token: String,
 }
 
 impl<'a> Caller<'a> {
-    fn new(deja: &'a Deja, email: &str, role: &str, more: &[&str]) -> Self {
+    pub fn new(deja: &'a Deja, email: &str, role: &str, more: &[&str]) -> Self {
         let made = deja.command(&["operator", "create", email, "--role", role, "--password-stdin"]);
         assert!(with_input(made, PASSWORD), "{}", deja.log());
         Self::again(deja, email, more)
@@ -26,7 +26,7 @@ impl<'a> Caller<'a> {
         Self { deja, token: deja.cli(&[&create[..], more].concat()) }
     }
 
-    fn send(&self, method: &str, path: &str, body: &[u8]) -> Response {
+    pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Response {
         let authorization = format!("Bearer {}", self.token);
         let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
         self.deja.request(method, &format!("/admin/v1{path}"), &headers, body)

@@ -9,6 +9,7 @@ use utoipa::openapi::path::{
 };
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::{Response, ResponseBuilder};
+use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::server::{Server, ServerBuilder, ServerVariableBuilder};
 use utoipa::openapi::tag::TagBuilder;
@@ -38,7 +39,7 @@ const CONTROLS: [(&str, &str); 7] = [
 ];
 
 /// What an answer says.
-const TOLD: [(&str, &str); 11] = [
+const TOLD: [(&str, &str); 12] = [
     ("X-Deja-Cache", "`hit`, `miss`, `joined`, `refresh` or `bypass`."),
     ("X-Deja-Match", "Of a hit: `exact` or `semantic`."),
     ("X-Deja-Similarity", "Of a hit: how similar, 0 to 1."),
@@ -50,10 +51,29 @@ const TOLD: [(&str, &str); 11] = [
     ("X-Deja-Provider", "The provider that answered."),
     ("X-Deja-Upstream-Id", "The provider's own id of the request."),
     ("Server-Timing", "Times, if `X-Deja-Debug` asked for them."),
+    ("X-Accel-Buffering", "Of a stream: `no`, so that a proxy does not hold it back."),
 ];
 
-/// What it says as answers of deja's own API do.
-const TOO: [&str; 4] = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+/// The id of a request, where Anthropic's libraries look for it.
+const ANTHROPICS_ID: &str = "request-id";
+
+/// What an error says, whatever its status; the first are those of a request that had come to be answered.
+const ERRORS: [&str; 14] = [
+    "X-Deja-Cache",
+    "X-Deja-Reason",
+    "X-Deja-Guard",
+    "X-Deja-Provider",
+    "X-Deja-Upstream-Id",
+    "Server-Timing",
+    "X-Request-Id",
+    ANTHROPICS_ID,
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Deja-Error",
+    "WWW-Authenticate",
+    "Retry-After",
+];
 
 /// Adds the wire formats to the document.
 pub struct Wires;
@@ -116,8 +136,11 @@ fn asked(path: &str, endpoint: Endpoint) -> Operation {
         let schema = if *kind == JSON { object() } else { text() };
         answered = answered.content(*kind, Content::new(Some(schema)));
     }
-    for name in TOLD.map(|(name, _)| name).into_iter().chain(TOO) {
+    for (name, _) in TOLD {
         answered = answered.header_ref(name, described(name));
+    }
+    if endpoint.wire() == Wire::Messages {
+        answered = answered.header_ref(ANTHROPICS_ID, described(ANTHROPICS_ID));
     }
     let controls = CONTROLS.iter().map(|(name, about)| control(name, about));
     operation(path, summary, endpoint.wire())
@@ -138,7 +161,11 @@ fn listing(path: &str, summary: &str, of: Option<Parameter>) -> Operation {
     let wire = if path.starts_with("/v1beta") { Wire::Gemini } else { Wire::Chat };
     let shape = "In OpenAI's shape; in Anthropic's where `anthropic-version` is sent, in Google's where `x-goog-api-key` is, and below \
                  `/v1beta`.";
-    let found = ResponseBuilder::new().description(shape).content(JSON, Content::new(Some(object()))).build();
+    let found = ResponseBuilder::new()
+        .description(shape)
+        .content(JSON, Content::new(Some(object())))
+        .header_ref(ANTHROPICS_ID, described(ANTHROPICS_ID))
+        .build();
     operation(path, summary, wire).parameters(of.map(|model| [model])).response("200", found).build()
 }
 
@@ -174,18 +201,20 @@ fn components(components: &mut Components) {
     for (name, about) in TOLD {
         components.headers.insert(name.into(), told(about).into());
     }
+    let id = told("The same as `X-Request-Id`, where the answer has Anthropic's shape.");
+    components.headers.insert(ANTHROPICS_ID.into(), id.into());
     for wire in [Wire::Chat, Wire::Messages, Wire::Gemini] {
         let (name, about) = error_of(wire);
         components.schemas.insert(name.into(), error(wire).into());
         let schema = Ref::from_schema_name(name);
-        let response = ResponseBuilder::new()
+        let mut response = ResponseBuilder::new()
             .description(about)
             .content(JSON, Content::new(Some(schema)))
-            .header_ref("X-Request-Id", described("X-Request-Id"))
-            .header_ref("X-Deja-Error", described("X-Deja-Error"))
-            .header_ref("WWW-Authenticate", described("WWW-Authenticate"))
-            .header("Retry-After", told("Seconds, if it makes sense to ask again."))
-            .header("x-should-retry", told("`true` or `false`: whether it does."));
+            .header("retry-after-ms", told("The provider's, in milliseconds."))
+            .header("x-should-retry", told("`true` or `false`: whether it makes sense to ask again."));
+        for name in ERRORS {
+            response = response.header_ref(name, described(name));
+        }
         components.responses.insert(name.into(), response.build().into());
     }
 }
@@ -194,7 +223,7 @@ fn components(components: &mut Components) {
 fn error(wire: Wire) -> Object {
     let inner = match wire {
         Wire::Chat | Wire::Responses => {
-            object_of(&["message", "type"]).property("param", text()).property("code", text())
+            object_of(&["message", "type"]).property("param", text_or_null()).property("code", text_or_null())
         }
         Wire::Messages => object_of(&["type", "message"]),
         Wire::Gemini => object_of(&["message", "status"])
@@ -220,6 +249,10 @@ fn object() -> Schema {
 
 fn text() -> Schema {
     ObjectBuilder::new().schema_type(Type::String).into()
+}
+
+fn text_or_null() -> Schema {
+    ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Null])).into()
 }
 
 fn told(about: &str) -> Header {

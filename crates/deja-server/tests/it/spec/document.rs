@@ -1,9 +1,11 @@
 //! The OpenAPI document says what is answered: each member and each header, with each status.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::admin_api::Caller;
 use crate::util::tenant::{MODEL, PATH, Tenant};
-use crate::util::{Reaction, Response, World};
+use crate::util::{Deja, FakeProvider, Reaction, Response, World};
+use crate::wire::{CACHED, address, question};
 
 const FEEDBACK: &str = "/v1/cache/feedback";
 
@@ -40,7 +42,7 @@ fn conforms(value: &Value, schema: &Value, document: &Value) -> Result<(), Strin
     }
     let all: Vec<Value> = value.as_array().cloned().unwrap_or_default();
     all.iter().try_for_each(|one| conforms(one, &schema["items"], document))?;
-    let Some(members) = value.as_object() else { return Ok(()) };
+    let (Some(members), true) = (value.as_object(), schema["properties"].is_object()) else { return Ok(()) };
     for name in schema["required"].as_array().into_iter().flatten() {
         members.get(name.as_str().unwrap()).ok_or_else(|| format!("no {name}"))?;
     }
@@ -50,31 +52,42 @@ fn conforms(value: &Value, schema: &Value, document: &Value) -> Result<(), Strin
     })
 }
 
+/// Holds an answer against the document: its body, and that each of deja's headers is there. Gives the headers that may come.
+#[track_caller]
+fn told<'a>(response: &Response, method: &str, path: &str, document: &'a Value) -> &'a Map<String, Value> {
+    let status = response.status.to_string();
+    let said = &document["paths"][path][method]["responses"];
+    let said = resolved(said.get(&status).unwrap_or(&said["default"]), document);
+    let told = format!("{status} of {method} {path}: {response:?}");
+    if response.header("content-type") == Some("application/json") {
+        let schema = &said["content"]["application/json"]["schema"];
+        assert_eq!(conforms(&response.json(), schema, document), Ok(()), "{told}");
+    }
+    let headers = said["headers"].as_object().unwrap_or_else(|| panic!("no headers: {told}"));
+    let own = |name: &&String| {
+        name.starts_with("x-")
+            || ["age", "request-id", "retry-after", "server-timing", "www-authenticate"]
+                .contains(&name.as_str())
+    };
+    for name in response.headers.iter().map(|(name, _)| name).filter(own) {
+        assert!(headers.keys().any(|known| known.eq_ignore_ascii_case(name)), "{name}: {told}");
+    }
+    headers
+}
+
 /// Holds an answer of `path` against the document; gives the status, so that nobody tries another one than was meant.
 #[track_caller]
 fn held(response: &Response, path: &str, document: &Value) -> u16 {
-    let status = response.status.to_string();
-    let said = &document["paths"][path]["post"]["responses"][status.as_str()];
-    let told = format!("{status} of {path}: {response:?}");
-    let schema = &said["content"]["application/json"]["schema"];
-    assert_eq!(conforms(&response.json(), schema, document), Ok(()), "{told}");
-    let headers = said["headers"].as_object().unwrap_or_else(|| panic!("no headers: {told}"));
-    for (name, header) in headers {
+    for (name, header) in told(response, "post", path, document) {
         let Some(value) = response.header(&name.to_lowercase()) else {
             let some = ["X-Deja-Entry", "X-Deja-Guard", "Retry-After"];
-            assert!(some.contains(&name.as_str()), "no {name}: {told}");
+            assert!(some.contains(&name.as_str()), "no {name} of {path}: {response:?}");
             continue;
         };
         let number = value.parse::<u64>().map(Value::from);
         let value = number.unwrap_or_else(|_| value.into());
         let header = resolved(header, document);
-        assert!(header["schema"]["type"] == "string" || value.is_u64(), "{name}: {told}");
-    }
-    let own = |name: &&String| {
-        name.starts_with("x-") || ["retry-after", "www-authenticate"].contains(&name.as_str())
-    };
-    for name in response.headers.iter().map(|(name, _)| name).filter(own) {
-        assert!(headers.keys().any(|known| known.eq_ignore_ascii_case(name)), "{name}: {told}");
+        assert!(header["schema"]["type"] == "string" || value.is_u64(), "{name} of {path}: {response:?}");
     }
     response.status
 }
@@ -124,6 +137,91 @@ fn every_answer_is_what_the_document_says() {
     assert_eq!(held(&say(hit.header("x-request-id").unwrap()), FEEDBACK), 200);
     assert_eq!(held(&say("nobody-s"), FEEDBACK), 404);
     assert_eq!(held(&tenant.post_as(&tenant.key, FEEDBACK, b"{}"), FEEDBACK), 400);
+}
+
+#[test]
+fn answers_in_wire_formats_are_what_the_document_says() {
+    let world = World::shared();
+    let document = world.deja.get("/openapi.json").json();
+    let tenant = world.tenant("document-wires");
+    let key = format!("Bearer {}", tenant.key);
+    let error = json!({"message": "slow down", "type": "requests"});
+    let google = json!({"error": {"message": "slow down", "code": 429, "status": "RESOURCE_EXHAUSTED"}});
+    world.provider.on("document-429-openai", Reaction::Json(429, json!({"error": error})));
+    world
+        .provider
+        .on("document-429-anthropic", Reaction::Json(429, json!({"type": "error", "error": error})));
+    world.provider.on("document-429-google", Reaction::Json(429, google));
+    for (path, model) in CACHED {
+        let gemini = path.contains("/models/");
+        let of_document = |stream| {
+            let path = address(path, stream).replace("gemini-2.5-flash", "{model}");
+            path.trim_end_matches("?alt=sse").to_owned()
+        };
+        let send = |headers: &[(&str, &str)], stream, body: &str| {
+            let response = world.deja.request("POST", &address(path, stream), headers, body.as_bytes());
+            told(&response, "post", &of_document(stream), &document);
+            response.status
+        };
+        let known = [("Authorization", key.as_str()), ("Content-Type", "application/json")];
+        let debugged = [known[0], known[1], ("X-Deja-Debug", "1")];
+        let ask =
+            |text: &str, stream| send(&debugged, stream, &question(path, model, text, stream).to_string());
+        assert_eq!(ask("How do I enable read receipts?", false), 200);
+        assert_eq!(ask("How can I enable read receipts?", false), 200);
+        assert_eq!(ask("How do I enable read receipts?", true), 200);
+        assert_eq!(ask("How do I disable read receipts?", true), 200);
+        let full = match path {
+            "/v1/messages" => "document-429-anthropic",
+            _ if gemini => "document-429-google",
+            _ => "document-429-openai",
+        };
+        assert_eq!(ask(full, false), 429);
+        assert_eq!(send(&known, false, "{"), 400);
+        assert_eq!(send(&known[1..], false, "{}"), 401);
+        let never = [known[0], known[1], ("X-Deja-Cache", "only")];
+        assert_eq!(send(&never, false, &question(path, model, "document-504", false).to_string()), 504);
+        if !gemini {
+            assert_eq!(send(&known, false, &question(path, "nobody-s", "a", false).to_string()), 404);
+        }
+    }
+    let shapes: [&[(&str, &str)]; 2] = [&[], &[("anthropic-version", "2023-06-01")]];
+    for shape in shapes {
+        let headers = [&[("Authorization", key.as_str())][..], shape].concat();
+        let list = world.deja.request("GET", "/v1/models", &headers, b"");
+        told(&list, "get", "/v1/models", &document);
+        assert_eq!(list.status, 200);
+    }
+    let none = world.deja.request("GET", "/v1/models/nobody-s", &[("Authorization", &key)], b"");
+    told(&none, "get", "/v1/models/{model}", &document);
+    assert_eq!(none.status, 404);
+    told(&world.deja.get("/readyz"), "get", "/readyz", &document);
+}
+
+#[test]
+fn answers_of_the_admin_api_are_what_the_document_says() {
+    let provider = FakeProvider::start();
+    let deja = Deja::start(&provider);
+    let document = deja.get("/openapi.json").json();
+    let ada = Caller::new(&deja, "ada@example.com", "owner", &[]);
+    let held = |method: &str, path: &str, body: &str| {
+        let response = ada.send(method, path, body.as_bytes());
+        told(&response, &method.to_lowercase(), &format!("/admin/v1{path}"), &document);
+        response.status
+    };
+    assert_eq!(held("POST", "/projects", r#"{"name": "Shop"}"#), 201);
+    assert_eq!(held("POST", "/projects", "{"), 400);
+    assert_eq!(held("GET", "/projects", ""), 200);
+    assert_eq!(held("GET", "/audit", ""), 200);
+    let stranger = deja.get("/admin/v1/projects");
+    told(&stranger, "get", "/admin/v1/projects", &document);
+    assert_eq!(stranger.status, 401);
+    let none = ada.send("DELETE", "/projects/none", b"");
+    told(&none, "delete", "/admin/v1/projects/{slug}", &document);
+    assert_eq!(none.status, 404);
+    let gone = ada.send("DELETE", "/projects/shop", b"");
+    told(&gone, "delete", "/admin/v1/projects/{slug}", &document);
+    assert_eq!(gone.status, 204);
 }
 
 #[test]
