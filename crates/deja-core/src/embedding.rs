@@ -6,6 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::id::ProjectId;
+
 /// Names the model that made a vector, its quantisation included. Vectors of two embedders are never compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EmbedderId(Arc<str>);
@@ -232,6 +234,11 @@ pub trait Embedder: Send + Sync {
 
     /// The vector of `text`, or word that it is too long for one. Sheds load instead of queueing without bound.
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError>;
+
+    /// The same for a request of `project`: where texts wait, no project keeps the others waiting.
+    async fn embed_for(&self, _project: ProjectId, text: &str) -> Result<Embedded, EmbedError> {
+        self.embed(text).await
+    }
 }
 
 #[cfg(test)]

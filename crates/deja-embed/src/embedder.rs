@@ -4,6 +4,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId};
+use deja_core::id::ProjectId;
 
 use crate::directory::LoadError;
 use crate::model::Model;
@@ -56,6 +57,10 @@ impl Embedder for LocalEmbedder {
     }
 
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
-        self.pool.run(text).await
+        self.pool.run(None, text).await
+    }
+
+    async fn embed_for(&self, project: ProjectId, text: &str) -> Result<Embedded, EmbedError> {
+        self.pool.run(Some(project), text).await
     }
 }

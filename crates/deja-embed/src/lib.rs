@@ -10,6 +10,7 @@ mod image;
 mod model;
 mod pool;
 mod quantise;
+mod queue;
 mod tokenizer;
 
 pub use directory::LoadError;

@@ -2,7 +2,8 @@
 //!
 //! Embedding is pure computation, so it must not run on the threads that serve connections, and more threads
 //! than cores only add waiting. A caller whose turn would come after its deadline is refused at once, and so is one that
-//! finds the queue full: the sooner it is told, the sooner it asks elsewhere.
+//! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](crate::queue)), so
+//! that is so for the texts of one that has too many, and not for those of the others.
 //!
 //! The threads yield to all others of the process: a request, a refusal and a probe need a core for some microseconds each,
 //! an embedding for half a millisecond and more.
@@ -11,13 +12,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use deja_core::embedding::{EmbedError, Embedded};
 use tokio::sync::oneshot;
+
+use crate::queue::{Owner, Queue};
 
 /// Size and patience of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +52,10 @@ struct Job {
 
 /// The running pool. Dropping it ends the threads once each has finished its current text.
 pub(crate) struct Pool {
-    queue: Option<Sender<Job>>,
+    queue: Arc<Queue<Job>>,
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
     pace: Arc<Pace>,
-    /// Callers that wait. The queue may hold more texts: of callers that hung up.
-    callers: AtomicUsize,
-}
-
-/// A caller, until it hangs up.
-struct Caller<'a>(&'a AtomicUsize);
-
-impl Drop for Caller<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Texts after which their pace is known: the first ones wait for the weights to come into memory, and at a start for others
@@ -104,20 +95,17 @@ impl Pool {
         config: PoolConfig,
         make: impl Fn() -> W + Clone + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (queue, jobs) = bounded(config.queue.max(1));
-        let pace = Arc::<Pace>::default();
         let mut pool = Self {
-            queue: Some(queue),
+            queue: Arc::new(Queue::new(config.queue)),
             threads: Vec::new(),
             patience: config.deadline,
-            pace,
-            callers: AtomicUsize::new(0),
+            pace: Arc::default(),
         };
         for index in 0..config.threads.max(1) {
-            let (make, jobs, pace) = (make.clone(), jobs.clone(), pool.pace.clone());
+            let (make, queue, pace) = (make.clone(), pool.queue.clone(), pool.pace.clone());
             let life = move || {
                 yield_to_others();
-                serve(&jobs, &make, &pace);
+                serve(&queue, &make, &pace);
             };
             pool.threads.push(Builder::new().name(format!("embed-{index}")).spawn(life)?);
         }
@@ -125,25 +113,18 @@ impl Pool {
     }
 
     /// Queues `text` and waits for its vector.
-    pub(crate) async fn run(&self, text: &str) -> Result<Embedded, EmbedError> {
-        let Some(queue) = &self.queue else {
-            return Err(EmbedError::Failed("the pool has ended".to_owned()));
-        };
-        let others = self.callers.fetch_add(1, Ordering::Relaxed);
-        let _until_it_hangs_up = Caller(&self.callers);
+    pub(crate) async fn run(&self, owner: Owner, text: &str) -> Result<Embedded, EmbedError> {
+        let caller = self.queue.enter(owner);
         let threads = self.threads.len();
         // One text of each thread is worked on.
-        if self.pace.wait(others.saturating_sub(threads), threads) >= self.patience {
+        if self.pace.wait(caller.behind.saturating_sub(threads), threads) >= self.patience {
             return Err(EmbedError::Overloaded);
         }
         let (reply, answer) = oneshot::channel();
         let job = Job { text: text.to_owned(), deadline: Instant::now() + self.patience, reply };
-        match queue.try_send(job) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(EmbedError::Overloaded),
-            Err(TrySendError::Disconnected(_)) => {
-                return Err(EmbedError::Failed("the pool has ended".to_owned()));
-            }
+        if let Err(job) = self.queue.push(owner, job) {
+            // Fails only if its caller hung up.
+            let _ = job.reply.send(Err(EmbedError::Overloaded));
         }
         match tokio::time::timeout(self.patience, answer).await {
             Ok(Ok(result)) => result,
@@ -157,7 +138,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         // Closing the queue ends every thread's loop. What still waits in it has no caller any more, since
         // callers borrow the pool, and is skipped.
-        self.queue = None;
+        self.queue.end();
         for thread in self.threads.drain(..) {
             // A thread catches panics of its work, so there is nothing to learn from its result.
             let _ = thread.join();
@@ -173,9 +154,9 @@ fn yield_to_others() {
 }
 
 /// The life of one thread.
-fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W, pace: &Pace) {
+fn serve<W: Work>(queue: &Queue<Job>, make: &impl Fn() -> W, pace: &Pace) {
     let mut work = make();
-    for job in jobs {
+    while let Some(job) = queue.next() {
         // The caller hung up while the text waited.
         if job.reply.is_closed() {
             continue;
@@ -198,7 +179,13 @@ fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W, pace: &Pace) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use deja_core::id::ProjectId;
+
     use super::*;
+
+    const OWNER: Owner = Some(ProjectId::from_bytes([1; 16]));
 
     fn answer(tokens: usize) -> Embedded {
         Embedded::TooLong { tokens: tokens as u32, window: 0 }
@@ -214,8 +201,8 @@ mod tests {
             |text: &str| if text == "bad" { panic!("on purpose") } else { Ok(answer(text.len())) }
         })
         .unwrap();
-        assert!(matches!(pool.run("bad").await, Err(EmbedError::Failed(_))));
-        assert!(matches!(pool.run("good").await, Ok(Embedded::TooLong { tokens: 4, .. })));
+        assert!(matches!(pool.run(OWNER, "bad").await, Err(EmbedError::Failed(_))));
+        assert!(matches!(pool.run(OWNER, "good").await, Ok(Embedded::TooLong { tokens: 4, .. })));
         assert_eq!(made.load(Ordering::Relaxed), 2);
     }
 
@@ -234,9 +221,9 @@ mod tests {
         })
         .unwrap();
         let (first, gone, last) = tokio::join!(
-            pool.run("first"),
-            tokio::time::timeout(Duration::from_millis(5), pool.run("gone")),
-            pool.run("last"),
+            pool.run(OWNER, "first"),
+            tokio::time::timeout(Duration::from_millis(5), pool.run(OWNER, "gone")),
+            pool.run(OWNER, "last"),
         );
         assert!(first.is_ok() && gone.is_err() && last.is_ok());
         assert_eq!(seen.load(Ordering::Relaxed), 2);
@@ -262,14 +249,14 @@ mod tests {
         })
         .unwrap();
         for _ in 0..WARM {
-            assert!(pool.run("quick").await.is_ok());
+            assert!(pool.run(OWNER, "quick").await.is_ok());
         }
-        assert!(pool.run("first").await.is_ok());
+        assert!(pool.run(OWNER, "first").await.is_ok());
         // One is worked on without end, so nothing leaves the queue.
-        let mut calls: Vec<_> = (0..50).map(|_| Box::pin(pool.run("held"))).collect();
+        let mut calls: Vec<_> = (0..50).map(|_| Box::pin(pool.run(OWNER, "held"))).collect();
         let mut refused = 0;
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         for call in &mut calls {
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             match call.as_mut().poll(&mut context) {
                 std::task::Poll::Ready(Err(EmbedError::Overloaded)) => refused += 1,
                 std::task::Poll::Ready(other) => panic!("{other:?}"),
@@ -278,6 +265,8 @@ mod tests {
         }
         // Twenty would take the deadline, and fewer on a machine that is busy; the queue has room for all.
         assert!((29..50).contains(&refused), "{refused}");
+        let other = pool.run(Some(ProjectId::from_bytes([2; 16])), "held");
+        assert!(std::pin::pin!(other).poll(&mut context).is_pending(), "another project has its turn");
         drop(pause);
     }
 

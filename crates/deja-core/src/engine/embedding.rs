@@ -33,7 +33,7 @@ impl Embeddings {
         hash: PromptHash,
         prompt: &str,
     ) -> Result<Arc<Embedded>, EmbedError> {
-        let compute = async { self.embedder.embed(prompt).await.map(Arc::new) };
+        let compute = async { self.embedder.embed_for(project, prompt).await.map(Arc::new) };
         self.recent
             .try_get_with((project, hash), compute)
             .await
