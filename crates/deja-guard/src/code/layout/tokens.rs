@@ -32,10 +32,13 @@ impl Token<'_> {
     }
 }
 
+/// Patterns of one line that do not end, beyond which nobody knows what is one. Each is looked for up to the end of its line.
+const MOST_UNENDED: usize = 16;
+
 /// The tokens of `code`; none if a quote does not end.
 pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
     let mut tokens: Vec<Token> = Vec::new();
-    let (mut at, mut spaced) = (0, false);
+    let (mut at, mut spaced, mut unended) = (0, false, 0);
     while let Some(c) = code[at..].chars().next() {
         let rest = &code[at..];
         let last = tokens.last().copied();
@@ -43,6 +46,7 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
         let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
         let to_end = || rest.find('\n').unwrap_or(rest.len());
         let (kind, length) = if c == '\n' {
+            unended = 0;
             (Kind::Line, 1 + blanks(&rest[1..]))
         } else if c.is_whitespace() {
             spaced = true;
@@ -59,7 +63,9 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
                 return None;
             }
             (Kind::Word, length)
-        } else if let Some(length) = pattern(rest, last, language) {
+        } else if begins_pattern(rest, last, language)
+            && let Some(length) = pattern(rest, &mut unended)
+        {
             (Kind::Word, length)
         } else if is_letter(c) {
             (Kind::Word, word(rest))
@@ -79,6 +85,9 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
             let assigns = matches!(&rest[..length], "=-" | "=!" | "=&" | "=*");
             (Kind::Sign, if assigns { first } else { length })
         };
+        if unended > MOST_UNENDED {
+            return None;
+        }
         let text = &rest[..length];
         let text = if kind == Kind::Line { &text[1..] } else { text.trim_end() };
         tokens.push(Token { kind, text, at, spaced });
@@ -156,29 +165,31 @@ fn quoted(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// The length of a pattern between slashes, which stands where a value does.
-fn pattern(rest: &str, last: Option<Token>, language: Language) -> Option<usize> {
-    if !rest.starts_with('/') || rest[1..].starts_with(['/', '*', '=']) || language == Language::Lines {
-        return None;
-    }
+/// Whether a slash stands where a value does.
+fn begins_pattern(rest: &str, last: Option<Token>, language: Language) -> bool {
+    let begins =
+        rest.starts_with('/') && !rest[1..].starts_with(['/', '*', '=']) && language != Language::Lines;
     let value = last.is_some_and(|last| match last.kind {
         Kind::Word => !matches!(last.text, "return" | "typeof" | "case" | "in" | "of"),
         Kind::Mark => last.closes(),
         _ => false,
     });
-    if value {
-        return None;
-    }
+    begins && !value
+}
+
+/// The length of the pattern that begins with a slash and ends in its line, with another one.
+fn pattern(rest: &str, unended: &mut usize) -> Option<usize> {
     let mut chars = rest.char_indices().skip(1);
     let mut class = false;
     while let Some((at, c)) = chars.next() {
         match c {
-            '\n' => return None,
-            '\\' => drop(chars.next()),
+            '\n' => break,
+            '\\' if chars.next().is_some_and(|(_, escaped)| escaped == '\n') => break,
             '[' | ']' => class = c == '[',
             '/' if !class => return Some(at + 1),
             _ => {}
         }
     }
+    *unended += 1;
     None
 }
