@@ -16,7 +16,7 @@ use crate::id::EntryId;
 use crate::project::ProjectSettings;
 
 /// Texts of up to so many bytes are judged where they are.
-const SHORT: usize = 16 * 1024;
+pub(crate) const SHORT: usize = 16 * 1024;
 
 /// What the judgement of one candidate is, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]

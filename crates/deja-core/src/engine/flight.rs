@@ -14,15 +14,17 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
+use crate::aside;
+use crate::cache::judge::SHORT;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
-use crate::embedding::{Embedding, Similarity};
+use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::live::{Live, ReplayBuffer};
 use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
 
-/// The longest prompt whose call may serve a paraphrase: all who would begin a call wait while it is judged.
+/// The longest prompt whose call may serve a paraphrase: longer ones take long to judge.
 const JUDGED_BYTES: usize = 8 * 1024;
 
 /// How a flight ended.
@@ -245,7 +247,7 @@ pub(super) struct Flights {
 
 impl Flights {
     /// Joins a flight of `scope` within `reach`: that of the same prompt, else the one of the most similar prompt whose
-    /// answer `judge` would take. If there is none, starts one.
+    /// answer `judge` would take. If there is none, starts one. Nobody waits while prompts are judged.
     pub(super) fn join(
         self: &Arc<Self>,
         scope: ScopeKey,
@@ -254,21 +256,55 @@ impl Flights {
         judge: &Judge<'_>,
         reach: Reach,
     ) -> Joined {
+        let mut judged = Judgements::default();
+        loop {
+            let near = match self.step(scope, query, vector, judge.threshold(), reach, &judged) {
+                Step::Joined(joined) => return joined,
+                Step::Judge(near) => near,
+            };
+            let bytes: usize = near.iter().map(|(leader, _)| leader.prompt.len()).sum();
+            judged.taken = aside(query.prompt.len() + bytes > SHORT, || {
+                near.into_iter().find(|(leader, similarity)| {
+                    let answers = judge.verdict(&leader.prompt, *similarity, false) == Verdict::Semantic;
+                    if !answers {
+                        judged.refused.push(leader.clone());
+                    }
+                    answers
+                })
+            });
+        }
+    }
+
+    /// Takes part in a flight after what was `judged`, or says which ones are to be judged first: those that came since, too.
+    fn step(
+        self: &Arc<Self>,
+        scope: ScopeKey,
+        query: &Arc<Query>,
+        vector: Option<&Embedding>,
+        threshold: Threshold,
+        reach: Reach,
+        judged: &Judgements,
+    ) -> Step {
         let mut by_scope = self.by_scope.lock();
         let flights = by_scope.entry(scope).or_default();
         if let Some(same) = flights.iter().find(|flight| flight.is_open_to(query, reach)) {
-            return same.follow(Similarity::ONE);
+            return Step::Joined(same.follow(Similarity::ONE));
         }
-        if reach == Reach::Similar
-            && query.prompt.len() <= JUDGED_BYTES
-            && let Some((flight, similarity)) = nearest(flights, vector, judge)
+        if let Some((leader, similarity)) = &judged.taken
+            && let Some(flight) = flights.iter().find(|flight| Arc::ptr_eq(&flight.query, leader))
         {
-            return flight.follow(similarity);
+            return Step::Joined(flight.follow(*similarity));
+        }
+        if reach == Reach::Similar && query.prompt.len() <= JUDGED_BYTES {
+            let near = nearest(flights, vector, threshold, judged);
+            if !near.is_empty() {
+                return Step::Judge(near);
+            }
         }
         let (leader, watch) = self.alone(scope);
         let (progress, audience) = (watch.progress.clone(), Arc::clone(&leader.audience));
         flights.push(Flight { query: query.clone(), vector: vector.cloned(), reach, progress, audience });
-        Joined::Leads(leader, watch)
+        Step::Joined(Joined::Leads(leader, watch))
     }
 
     /// A flight that nobody can join.
@@ -281,24 +317,44 @@ impl Flights {
     }
 }
 
-/// The flight of the most similar prompt whose answer `judge` would take. As many are judged as a search finds.
-fn nearest<'a>(
-    flights: &'a [Flight],
+/// Who leads a flight, and how similar the prompt is.
+type Similar = (Arc<Query>, Similarity);
+
+/// What was judged of the flights under way.
+#[derive(Default)]
+struct Judgements {
+    /// One whose answer would do.
+    taken: Option<Similar>,
+    /// Those whose answers would not.
+    refused: Vec<Arc<Query>>,
+}
+
+/// What a caller does next.
+enum Step {
+    Joined(Joined),
+    Judge(Vec<Similar>),
+}
+
+/// The flights of the most similar prompts that are not judged yet. As many are judged as a search finds.
+fn nearest(
+    flights: &[Flight],
     vector: Option<&Embedding>,
-    judge: &Judge<'_>,
-) -> Option<(&'a Flight, Similarity)> {
-    let vector = vector?;
-    let short = |flight: &&Flight| flight.query.prompt.len() <= JUDGED_BYTES;
-    let similar = |flight: &'a Flight| {
+    threshold: Threshold,
+    judged: &Judgements,
+) -> Vec<Similar> {
+    let Some(vector) = vector else { return Vec::new() };
+    let is_open = |flight: &&Flight| {
+        flight.query.prompt.len() <= JUDGED_BYTES
+            && !judged.refused.iter().any(|query| Arc::ptr_eq(query, &flight.query))
+    };
+    let similar = |flight: &Flight| {
         let similarity = flight.vector.as_ref()?.similarity(vector);
-        judge.threshold().reached_by(similarity).then_some((flight, similarity))
+        threshold.reached_by(similarity).then(|| (flight.query.clone(), similarity))
     };
-    let mut near: Vec<_> = flights.iter().filter(short).filter_map(similar).collect();
+    let mut near: Vec<_> = flights.iter().filter(is_open).filter_map(similar).collect();
     near.sort_by(|a, b| b.1.get().total_cmp(&a.1.get()));
-    let answers = |(flight, similarity): &(&Flight, Similarity)| {
-        judge.verdict(&flight.query.prompt, *similarity, false) == Verdict::Semantic
-    };
-    near.into_iter().take(CANDIDATES.get()).find(answers)
+    near.truncate(CANDIDATES.get().saturating_sub(judged.refused.len()));
+    near
 }
 
 /// The right and duty to end a flight. Dropping it ends the flight as failed.
@@ -366,5 +422,82 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCOPE: ScopeKey = ScopeKey([1; 32]);
+
+    fn query(prompt: &str) -> Arc<Query> {
+        let (prompt, model, threshold) = (prompt.to_owned(), "m".to_owned(), Threshold::DEFAULT);
+        Arc::new(Query { prompt, model, threshold, context: None, request: None, wire: None, room: None })
+    }
+
+    /// A step of one who asks `prompt`; all prompts have one vector.
+    fn step(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> Step {
+        let vector = Embedding::new([1.0]).unwrap();
+        flights.step(SCOPE, &query(prompt), Some(&vector), Threshold::DEFAULT, Reach::Similar, judged)
+    }
+
+    fn begun(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> (Leader, Watch) {
+        match step(flights, prompt, judged) {
+            Step::Joined(Joined::Leads(leader, watch)) => (leader, watch),
+            _ => panic!("{prompt} has no flight of its own"),
+        }
+    }
+
+    fn to_judge(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> Vec<Similar> {
+        match step(flights, prompt, judged) {
+            Step::Judge(near) => near,
+            Step::Joined(_) => panic!("{prompt} has nothing to judge"),
+        }
+    }
+
+    fn followed(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> String {
+        match step(flights, prompt, judged) {
+            Step::Joined(Joined::Follows(_, leader, _)) => leader.prompt.clone(),
+            _ => panic!("{prompt} follows nobody"),
+        }
+    }
+
+    #[test]
+    fn others_begin_flights_while_prompts_are_judged_and_those_count() {
+        let flights = Arc::<Flights>::default();
+        let _first = begun(&flights, "first", &Judgements::default());
+        let near = to_judge(&flights, "asked", &Judgements::default());
+        let refused: Vec<_> = near.into_iter().map(|(leader, _)| leader).collect();
+        let judged = Judgements { taken: None, refused };
+        // Another one began meanwhile: it is judged too, and only that.
+        let second = begun(&flights, "second", &judged);
+        let near = to_judge(&flights, "asked", &judged);
+        assert_eq!(near.iter().map(|(leader, _)| leader.prompt.as_str()).collect::<Vec<_>>(), ["second"]);
+        let judged = Judgements { taken: near.into_iter().next(), ..judged };
+        assert_eq!(followed(&flights, "asked", &judged), "second");
+        // It ended meanwhile.
+        drop(second);
+        let _own = begun(&flights, "asked", &judged);
+        assert_eq!(followed(&flights, "asked", &judged), "asked");
+    }
+
+    #[test]
+    fn as_many_are_judged_as_a_search_finds() {
+        let flights = Arc::<Flights>::default();
+        let mut judged = Judgements::default();
+        let _led: Vec<_> = (0..CANDIDATES.get() + 2)
+            .map(|n| {
+                let led = begun(&flights, &format!("{n}"), &judged);
+                let newest = flights.by_scope.lock()[&SCOPE].last().unwrap().query.clone();
+                judged.refused.push(newest);
+                led
+            })
+            .collect();
+        let none = Judgements::default();
+        let near = to_judge(&flights, "asked", &none);
+        assert_eq!(near.len(), CANDIDATES.get());
+        let refused = near.into_iter().map(|(leader, _)| leader).collect();
+        begun(&flights, "asked", &Judgements { taken: None, refused });
     }
 }
