@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding};
+use deja_core::id::ProjectId;
 use deja_core::provider::{FailureClass, ProviderError};
+use deja_core::shares::{Held, Shares};
 use reqwest::Url;
 use secrecy::SecretString;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::http::{Client, ClientError, HttpSettings, Trust};
@@ -50,7 +51,7 @@ pub struct RemoteSettings {
     pub window: u32,
     /// Longest time for one text, retries included.
     pub deadline: Duration,
-    /// The most texts under way at once. More are refused.
+    /// The most texts under way at once, of one project half as many. More are refused.
     pub max_in_flight: usize,
 }
 
@@ -98,7 +99,7 @@ pub struct RemoteEmbedder {
     proof: Proof,
     server: Server,
     deadline: Duration,
-    in_flight: Semaphore,
+    in_flight: Shares,
 }
 
 impl RemoteEmbedder {
@@ -123,8 +124,13 @@ impl RemoteEmbedder {
         tracing::info!(window, ?proof, "the embedding server is reached");
         server.client.settings = limits(deadline);
         let id = id(&url, &server.model.name, dimension);
-        let in_flight = Semaphore::new(max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
+        let in_flight = Shares::halves(max_in_flight.max(1), 1);
         Ok(Self { id, dimension, window, proof, server, deadline, in_flight })
+    }
+
+    async fn read_with(&self, place: Option<Held>, text: &str) -> Result<Embedded, EmbedError> {
+        let _place = place.ok_or(EmbedError::Overloaded)?;
+        timeout(self.deadline, self.read(text)).await.map_err(|_| EmbedError::Timeout)?
     }
 
     async fn read(&self, text: &str) -> Result<Embedded, EmbedError> {
@@ -222,7 +228,11 @@ impl Embedder for RemoteEmbedder {
     }
 
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
-        let _permit = self.in_flight.try_acquire().map_err(|_| EmbedError::Overloaded)?;
-        timeout(self.deadline, self.read(text)).await.map_err(|_| EmbedError::Timeout)?
+        let mut place = self.in_flight.whole();
+        self.read_with(place.try_take(1).then_some(place), text).await
+    }
+
+    async fn embed_for(&self, project: ProjectId, text: &str) -> Result<Embedded, EmbedError> {
+        self.read_with(self.in_flight.one(project), text).await
     }
 }

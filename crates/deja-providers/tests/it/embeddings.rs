@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use deja_core::embedding::{EmbedError, Embedded, Embedder as _, Embedding};
+use deja_core::id::ProjectId;
 use deja_providers::{ConnectError, RemoteEmbedder, RemoteSettings};
 use secrecy::SecretString;
 use serde_json::{Value, json as value};
@@ -353,6 +355,21 @@ async fn more_texts_than_allowed_are_refused() {
     assert!(first.is_ok());
     assert!(matches!(second, Err(EmbedError::Overloaded)));
     assert!(embedder.embed("c").await.is_ok(), "the place is free again");
+}
+
+#[tokio::test]
+async fn one_project_takes_half_of_the_places_for_texts() {
+    let server = then(json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#));
+    let settings = RemoteSettings { max_in_flight: 4, ..remote(server.url.clone()) };
+    let embedder = RemoteEmbedder::connect(settings).await.unwrap();
+    let [one, other] = [1, 2].map(|number| ProjectId::from_bytes([number; 16]));
+    let mut waiting = [one, one, one, other].map(|project| embedder.embed_for(project, "a"));
+    let mut context = Context::from_waker(Waker::noop());
+    let polled = waiting.each_mut().map(|call| call.as_mut().poll(&mut context));
+    assert!(matches!(
+        polled,
+        [Poll::Pending, Poll::Pending, Poll::Ready(Err(EmbedError::Overloaded)), Poll::Pending]
+    ));
 }
 
 #[tokio::test]
