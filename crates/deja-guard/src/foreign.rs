@@ -293,6 +293,7 @@ impl Foreign {
                 moved::negation(&mut out.words);
                 moved::how(&mut out.words, text);
             }
+            moved::spelt(&mut out.words, text);
             moved::can(&mut out.words);
             // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
             if !text.contains([':', '"', '„', '“', '«', '»']) {

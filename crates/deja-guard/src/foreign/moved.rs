@@ -123,15 +123,80 @@ pub(super) fn how(words: &mut Vec<Token>, text: &str) {
     words.push(verb);
 }
 
-/// "Comment puis-je payer ?" is "comment payer ?", and "¿cómo puedo pagar?" is "¿cómo pagar?".
+/// What asks how one can do it, before an infinitive.
+const HOW: [&[&str]; 17] = [
+    &["comment", "puis", "je"],
+    &["comment", "je", "peux"],
+    &["comment", "peut", "on"],
+    &["comment", "faire", "pour"],
+    &["cómo", "puedo"],
+    &["como", "puedo"],
+    &["cómo", "podemos"],
+    &["cómo", "se", "puede"],
+    &["cómo", "hago", "para"],
+    &["como", "posso"],
+    &["como", "eu", "posso"],
+    &["como", "faço", "para"],
+    &["como", "fazer", "para"],
+    &["come", "posso"],
+    &["come", "faccio"],
+    &["come", "si", "può"],
+    &["come", "si", "fa"],
+];
+
+/// "Comment puis-je payer ?" is "comment payer ?", "¿cómo puedo pagar?" is "¿cómo pagar?" and "¿cómo pago?".
 pub(super) fn can(words: &mut Vec<Token>) {
-    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
-    let length = match (text(0), text(1), text(2)) {
-        ("comment", "puis", "je") | ("comment", "peut", "on") => 2,
-        ("cómo" | "como", "puedo" | "podemos" | "posso", _) | ("come", "posso", _) => 1,
-        _ => return,
+    const ROOT: usize = 4;
+    let begins = |how: &&&[&str]| {
+        how.iter().zip(&*words).filter(|(how, word)| **how == word.text).count() == how.len()
     };
-    if text(length + 1).ends_with(['r', 'e']) && text(length + 1).trim_end_matches('e').ends_with('r') {
-        words.drain(1..=length);
+    let infinitive =
+        |at: usize| words.get(at).is_some_and(|word| word.text.trim_end_matches('e').ends_with('r'));
+    if let Some(how) = HOW.iter().find(begins).filter(|how| infinitive(how.len())) {
+        words.drain(1..how.len());
+    }
+    let [how, verb, ..] = &mut words[..] else { return };
+    let endings = ["are", "ere", "ire", "ar", "er", "ir", "o"];
+    let root = endings.iter().find_map(|end| verb.text.strip_suffix(end)).filter(|root| root.len() >= ROOT);
+    if let Some(root) = root
+        && matches!(how.text.as_str(), "cómo" | "como" | "come")
+        && verb.kind == Kind::Word
+        && !verb.capital
+        // "Come funzionano"
+        && !verb.text.ends_with("ano")
+    {
+        verb.text = root.to_owned();
+    }
+}
+
+/// "E-Mail" is "Mail", "wieviel" is "wie viele", "c'est quoi" is "qu'est-ce que" and "quel est", and "explique-moi" and "erkläre
+/// mir" are "explique" and "erkläre". `text` is all of it.
+pub(super) fn spelt(words: &mut Vec<Token>, text: &str) {
+    let lower = text.to_lowercase();
+    let mut before = String::new();
+    words.retain_mut(|word| {
+        let many =
+            word.text == "wieviel" || word.text == "wieviele" || word.text == "viel" && before == "wie";
+        if let Some(mail) = word.text.strip_prefix('e').filter(|mail| matches!(*mail, "mail" | "mails")) {
+            word.text = mail.to_owned();
+        } else if many {
+            "viele".clone_into(&mut word.text);
+        }
+        before.clone_from(&word.text);
+        word.text != "e" || !lower.contains("e-mail")
+    });
+    let is = |word: &Token, text: &str| word.text == text;
+    while let Some(how) = words.windows(2).position(|two| is(&two[0], "wie") && is(&two[1], "viele")) {
+        words.remove(how);
+    }
+    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    match (text(0), text(1)) {
+        ("c", "quoi") | ("quel" | "quelle" | "quels" | "quelles", "est" | "sont") => {
+            words.remove(1);
+            "qu".clone_into(&mut words[0].text);
+        }
+        (_, "moi") if lower.contains("-moi") => drop(words.remove(1)),
+        (_, "mir" | "uns") if !lower.contains('?') => drop(words.remove(1)),
+        _ => {}
     }
 }

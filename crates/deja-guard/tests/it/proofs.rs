@@ -19,6 +19,30 @@ fn all_refused<'a, S: AsRef<str> + 'a>(
     }
 }
 
+/// How one asks, and how it is spelt.
+#[test]
+fn questions_of_other_languages_have_one_form() {
+    let passed = [
+        ("Como faço para cancelar minha assinatura?", "Como posso cancelar a minha assinatura?"),
+        ("Come faccio a disdire il mio abbonamento?", "Come posso disdire il mio abbonamento?"),
+        ("¿Cómo hago para cambiar mi contraseña?", "¿Cómo cambio mi contraseña?"),
+        ("Comment faire pour annuler ma commande ?", "Comment je peux annuler ma commande ?"),
+        ("C'est quoi la capitale de l'Australie ?", "Quelle est la capitale de l'Australie ?"),
+        ("Explique-moi la photosynthèse.", "Explique la photosynthèse."),
+        ("Erkläre mir bitte die Photosynthese.", "Erkläre die Photosynthese."),
+        ("Wieviel Einwohner hat Hamburg?", "Wie viele Einwohner hat Hamburg?"),
+        ("Wie lösche ich eine E-Mail?", "Wie lösche ich eine Mail?"),
+    ];
+    all_passed(&passed, 0.95);
+    let refused = [
+        ("¿Cómo cambio mi contraseña?", "¿Cómo comparto mi contraseña?"),
+        ("Como faço para cancelar minha assinatura?", "Como faço para renovar minha assinatura?"),
+        ("C'est quoi la capitale de l'Australie ?", "Quelle est la monnaie de l'Australie ?"),
+        ("Wie viele Einwohner hat Hamburg?", "Wie viele Brücken hat Hamburg?"),
+    ];
+    all_refused(&refused, 0.97, 0.85);
+}
+
 #[test]
 fn other_languages_pass_by_proof_only() {
     let passed = [
