@@ -1,7 +1,7 @@
 //! What sets two prompts apart of which nearly all words are the same: another kind of one thing, another subject, another
 //! time.
 
-use crate::align::{Alignment, Link, light};
+use crate::align::{Alignment, Link, light, renamed};
 use crate::asked::{Asked, Subject};
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::{Governor, Prompt, Word, question};
@@ -116,7 +116,7 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
         alignment.pairs.iter().filter(|pair| side(pair) < at).count()
     };
     if before(i, |pair| pair.0) != before(j, |pair| pair.1)
-        || !(x.known && y.known) && x.text.bytes().next() == y.text.bytes().next()
+        || !(x.known && y.known || renamed(x, y)) && x.text.bytes().next() == y.text.bytes().next()
     {
         return None;
     }

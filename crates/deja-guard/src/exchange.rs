@@ -6,7 +6,7 @@
 use crate::align::{Alignment, light};
 use crate::lexicon::{class, lexicon};
 use crate::places::digest;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, Word};
 use crate::quantity::{Quantity, unit};
 use crate::rules::LONG;
 
@@ -22,8 +22,6 @@ pub(crate) enum Said {
     Word(u16),
     /// By its place among the quantities.
     Number(u16),
-    /// A single capital.
-    Letter(char),
     /// The end of a clause.
     Break,
 }
@@ -39,7 +37,6 @@ pub(crate) enum Exchange {
 enum Token {
     /// By the first word of the first prompt with its stem.
     Word(usize),
-    Letter(char),
     Number(usize),
 }
 
@@ -57,7 +54,41 @@ pub(crate) fn exchange(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<
         return Some(Exchange::Numbers);
     }
     let (x, y) = clauses(a, b, alignment)?;
-    if x == y { None } else { between(&x, &y, a, b) }
+    if x == y {
+        return None;
+    }
+    between(&x, &y, a, b).or_else(|| if symmetric { None } else { within(&x.concat(), &y.concat(), a, b) })
+}
+
+/// What stands in each other's place where all else stands where it stood: "copy A to B", "copy B to A"; "a test that failed
+/// passes", "a test that passed fails". What is coordinated has no order.
+fn within(x: &[Token], y: &[Token], a: &Prompt, b: &Prompt) -> Option<Exchange> {
+    let stays = |(word, other): (&Word, &Word)| word.place == other.place;
+    let same_frame = a.words.len() == b.words.len() && a.words.iter().zip(&b.words).all(stays);
+    if x.len() != y.len() || a.coordinated || a.unordered || !same_frame || a.function != b.function {
+        return None;
+    }
+    let mut differ = (0..x.len()).filter(|at| x[*at] != y[*at]);
+    let (Some(one), Some(other), None) = (differ.next(), differ.next(), differ.next()) else { return None };
+    let between = match (x[one], x[other]) {
+        (Token::Word(first), Token::Word(second)) => a.words[first].place.abs_diff(a.words[second].place) > 1,
+        _ => other > one + 1,
+    };
+    let numbers = [x[one], x[other]].map(|token| matches!(token, Token::Number(_)));
+    (x[one] == y[other]
+        && x[other] == y[one]
+        && between
+        && numbers[0] == numbers[1]
+        && !alike(x[one], x[other], a))
+    .then_some(if numbers[0] { Exchange::Numbers } else { Exchange::Words })
+}
+
+/// Whether two words of `a` say much the same.
+fn alike(x: Token, y: Token, a: &Prompt) -> bool {
+    let (Token::Word(x), Token::Word(y)) = (x, y) else { return false };
+    let (x, y) = (&a.words[x].stem, &a.words[y].stem);
+    let groups = lexicon().groups(y);
+    lexicon().related(x, y) || lexicon().groups(x).iter().any(|group| groups.contains(group))
 }
 
 /// Whether a number has the preposition in `b` that a shared word has in `a`: "replace 0 with NaN", "replace NaN with 0".
@@ -108,7 +139,6 @@ fn clauses(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<(Clauses, Cl
             for said in part {
                 match *said {
                     Said::Word(at) => clause.extend(words[usize::from(at)]),
-                    Said::Letter(letter) => clause.push(Token::Letter(letter)),
                     Said::Number(at) => clause.push(first(prompt, usize::from(at))?),
                     Said::Break => {}
                 }
@@ -153,14 +183,6 @@ fn between(x: &Clauses, y: &Clauses, a: &Prompt, b: &Prompt) -> Option<Exchange>
         changes.push(change);
     }
     let any_order = (a.unordered || b.unordered) && a.length.max(b.length) <= LONG;
-    let alike = |x: Token, y: Token| match (x, y) {
-        (Token::Word(x), Token::Word(y)) => {
-            let (x, y) = (&a.words[x].stem, &a.words[y].stem);
-            let groups = lexicon().groups(y);
-            lexicon().related(x, y) || lexicon().groups(x).iter().any(|group| groups.contains(group))
-        }
-        _ => false,
-    };
     let counts = |(at, lost, has): &(usize, Token, Token)| {
         let is_number = matches!(lost, Token::Number(_));
         if is_number && any_order || is_number != matches!(has, Token::Number(_)) {
@@ -168,7 +190,7 @@ fn between(x: &Clauses, y: &Clauses, a: &Prompt, b: &Prompt) -> Option<Exchange>
         }
         let (to, ..) = changes.iter().find(|(_, lost, _)| lost == has)?;
         let exchange = if is_number { Exchange::Numbers } else { Exchange::Words };
-        (!alike(*lost, *has) && !side_by_side(x, (*at, *lost), (*to, *has))).then_some(exchange)
+        (!alike(*lost, *has, a) && !side_by_side(x, (*at, *lost), (*to, *has))).then_some(exchange)
     };
     changes.iter().find_map(counts)
 }

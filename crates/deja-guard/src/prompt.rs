@@ -389,7 +389,10 @@ impl Prompt {
             } else if class & class::AUXILIARY != 0 {
                 governor = Governor::None;
             }
-            let function = class & class::FUNCTION != 0 && !(piece.upper || piece.kind == Kind::Code);
+            // "Column A", "vitamin D": a letter that is a name is no article.
+            let letter = piece.name && word.len() == 1;
+            let function =
+                class & class::FUNCTION != 0 && !(piece.upper || letter || piece.kind == Kind::Code);
             let limit = match word {
                 "under" | "below" => Some("less_than"),
                 "over" | "above" => Some("more_than"),
@@ -418,9 +421,6 @@ impl Prompt {
                 if !matches!(word, "a" | "an" | "the") {
                     lead.clear();
                     lead.push_str(word);
-                }
-                if piece.name && word.len() == 1 {
-                    self.said.extend(word.chars().map(Said::Letter));
                 }
                 self.function.push(word.to_owned());
                 acts = matches!(word, "i" | "we" | "you");

@@ -59,6 +59,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     complain(&mut pieces);
     say_denied(&mut pieces);
     say_first(&mut pieces);
+    say_golang(&mut pieces);
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
@@ -211,6 +212,32 @@ fn say_first(pieces: &mut Vec<Piece>) {
             pieces.remove(at + 1);
         }
         at += 1;
+    }
+}
+
+/// "Faster than Go", "in go": the language, and no verb. Without a capital it is one where a verb cannot stand, and beside
+/// another language.
+fn say_golang(pieces: &mut [Piece]) {
+    let class = |at: usize| pieces.get(at).map_or(0, |piece: &Piece| lexicon().class(&piece.text));
+    let is = |at: Option<usize>, these: &[&str]| {
+        at.and_then(|at| pieces.get(at)).is_some_and(|piece| these.contains(&piece.text.as_str()))
+    };
+    let beside = (0..pieces.len()).any(|at| pieces[at].text != "go" && class(at) & class::LANGUAGE != 0);
+    let found: Vec<usize> = (0..pieces.len())
+        .filter(|at| {
+            let before = at.checked_sub(1);
+            let noun = is(before, &["in"])
+                || beside
+                    && is(
+                        before,
+                        &["is", "than", "more_than", "less_than", "from", "or", "and", "vs", "with"],
+                    );
+            let first = at == &0 && beside && class(1) & (class::AUXILIARY | class::COORDINATOR) != 0;
+            pieces[*at].text == "go" && (pieces[*at].name || noun || first)
+        })
+        .collect();
+    for at in found {
+        "golang".clone_into(&mut pieces[at].text);
     }
 }
 

@@ -118,6 +118,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("thx", &["thanks"]),
     ("theres", &["there", "is"]),
     ("thats", &["that", "is"]),
+    // "I.e.", which is read as one word.
+    ("ie", &["that", "is"]),
 ];
 
 /// Words after which `'s` stands for `is`.
@@ -142,8 +144,9 @@ const IS_AFTER: &[&str] = &[
 fn expand(out: &mut Vec<Piece>, piece: Piece) {
     let word = piece.text.as_str();
     if let Some((_, parts)) = WHOLE.iter().find(|(whole, _)| *whole == word) {
-        // "R" and "U" in capitals are names of their own, "2nd" is no "and".
-        if (word.len() > 1 || !piece.upper && !piece.name) && !(word == "nd" && piece.glued) {
+        // "R", "U" and "IE" in capitals are names of their own, "2nd" is no "and".
+        let is_name = piece.upper || word.len() == 1 && piece.name;
+        if !(matches!(word, "r" | "u" | "ie") && is_name) && !(word == "nd" && piece.glued) {
             for (i, part) in parts.iter().enumerate() {
                 let mut one = Piece::word(if *part == "n't" { "not" } else { part }, &piece);
                 one.contracted = *part == "n't";
@@ -263,7 +266,7 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 continue;
             }
             if mark.is_empty()
-                && let Some((said, length)) = step(&chars, at).or_else(|| sign(&chars, at))
+                && let Some((said, length)) = step(&chars, at, &out).or_else(|| sign(&chars, at))
             {
                 let mut piece = Piece::bare(said, sentence);
                 (piece.broken, start, broken) = (broken, false, false);
@@ -382,8 +385,13 @@ fn negates(chars: &[char], at: usize) -> bool {
 /// The word for the arrow between the names of a menu.
 pub(crate) const STEP: &str = "step_to";
 
-/// "Settings > Account", "Settings -> Account": the sign between two names, and its length.
-fn step(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
+/// What menus begin with. Elsewhere a sign between words in lower case compares them.
+const MENUS: [&str; 9] =
+    ["settings", "preferences", "options", "menu", "file", "edit", "view", "tools", "account"];
+
+/// "Settings > Account", "Settings -> Account", "settings > account": the sign between two names, or behind the name of a menu
+/// and what has been read of its way (`said`), and its length.
+fn step(chars: &[char], at: usize, said: &[Piece]) -> Option<(&'static str, usize)> {
     let length = match chars[at..] {
         ['-' | '=', '>', ..] => 2,
         ['>' | '›' | '»', ..] => 1,
@@ -392,10 +400,16 @@ fn step(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
     let blank = |c: &&char| **c == ' ';
     let before = chars[..at].iter().rev().skip_while(blank).take_while(|c| c.is_alphabetic());
     let behind = chars[at + length..].iter().skip_while(blank).take_while(|c| c.is_alphabetic());
+    let (first, next) = (before.clone().last()?, behind.clone().next()?);
     // "A > B" and "USB > VGA" compare.
-    let small = before.clone().chain(behind.clone()).any(|c| c.is_lowercase());
-    let named = before.last()?.is_uppercase() && behind.clone().next()?.is_uppercase();
-    (named && small).then_some((STEP, length))
+    let small = before.chain(behind).any(|c| c.is_lowercase());
+    let way = match said {
+        [.., step, _] if step.text == STEP => true,
+        [.., menu] => MENUS.contains(&menu.text.as_str()),
+        [] => false,
+    };
+    let named = first.is_uppercase() && next.is_uppercase();
+    ((named || way) && small).then_some((STEP, length))
 }
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.

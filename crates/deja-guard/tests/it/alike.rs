@@ -35,13 +35,25 @@ fn the_way_through_a_menu() {
     for way in ways {
         all_passed(&[(way, ways[0])], 0.92);
     }
-    all_passed(&[("Where is Save in File > Export > PDF?", "Where is Save in File → Export → PDF?")], 0.92);
+    all_passed(
+        &[
+            ("Where is Save in File > Export > PDF?", "Where is Save in File → Export → PDF?"),
+            (
+                "Where is the switch in settings > account > login?",
+                "Where is the switch in Settings, Account, Login?",
+            ),
+            ("Where in settings > account is it?", "Where in settings -> account is it?"),
+        ],
+        0.92,
+    );
     all_refused(
         &[
             (ways[0], "Where is the switch in Settings > Security > Account?"),
             (ways[1], "Where is the switch in Settings > Account > Privacy?"),
             ("Is Spain > Italy in area?", "Is Spain < Italy in area?"),
             ("Is Spain > Italy in area?", "Is Italy > Spain in area?"),
+            ("where is it in settings > account", "where is it in account > settings"),
+            ("is price > discount", "is discount > price"),
         ],
         0.97,
     );
@@ -52,11 +64,19 @@ fn abbreviations_and_asides() {
     all_passed(
         &[
             ("Which plants, e.g. ferns, like shade?", "Which plants, for example ferns, like shade?"),
+            ("What is SSO, i.e. one login for all?", "What is SSO, that is, one login for all?"),
+            ("How many liters of water do I need?", "How much water do I need?"),
             ("Where are the API docs?", "Where is the API documentation?"),
             ("How do I set up auth with OAuth?", "How do I set up authentication with OAuth?"),
             ("What are the terms & conditions?", "What are the terms and conditions?"),
         ],
         0.92,
     );
-    all_refused(&[("How do I set up authentication?", "How do I set up authorization?")], 0.97);
+    all_refused(
+        &[
+            ("How do I set up authentication?", "How do I set up authorization?"),
+            ("How many liters of paint do I need?", "How many gallons of paint do I need?"),
+        ],
+        0.97,
+    );
 }

@@ -85,3 +85,70 @@ fn an_order_that_counts_and_who_does_it() {
         0.92,
     );
 }
+
+#[test]
+fn two_things_in_each_others_place() {
+    all_refused(
+        &[
+            ("Does smoking cause stress?", "Does stress cause smoking?"),
+            ("Copy column A to column B", "Copy column B to column A"),
+            ("Sort by price then by date", "Sort by date then by price"),
+            ("The test that failed today passed, why?", "The test that passed today failed, why?"),
+            (
+                "Show me employees hired in 2020 who left in 2022",
+                "Show me employees hired in 2022 who left in 2020",
+            ),
+        ],
+        0.97,
+    );
+    all_passed(
+        &[
+            ("What is 3 + 4?", "What is 4 + 3?"),
+            ("How can I quickly learn it?", "How can I learn it quickly?"),
+            ("Which is faster, Rust or Java?", "Which is faster, Java or Rust?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn a_name_of_one_other_letter() {
+    all_refused(
+        &[
+            ("Write a birthday card for Marta.", "Write a birthday card for Maria."),
+            ("When did the painter Jan Toorop die?", "When did the painter Jan Tooroc die?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How far is it from Frankfurt?", "How far is it from Frankfirt?"),
+            ("How far is it from Frankfurt?", "How far is it from Franfkurt?"),
+            ("How far is it from Frankfurt?", "How far is it from Frankfutt?"),
+        ],
+        0.92,
+    );
+}
+
+/// "Go" is a verb that says nothing, and a language.
+#[test]
+fn the_language_go() {
+    all_refused(
+        &[
+            ("Why is Rust faster than Go?", "Why is Go faster than Rust?"),
+            ("is rust faster than go", "is go faster than rust"),
+            ("go is faster than rust, right", "rust is faster than go, right"),
+            ("Is Rust > Go for a server?", "Is Go > Rust for a server?"),
+            ("How do I call Go from Python?", "How do I call Python from Go?"),
+            ("how do i read a file in go", "how do i read a file in lua"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Where can I go in Rome?", "Where in Rome can I go?"),
+            ("How do I read a file in Golang?", "how do i read a file in go"),
+        ],
+        0.92,
+    );
+}
