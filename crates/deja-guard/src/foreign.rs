@@ -4,19 +4,19 @@
 mod characters;
 mod marks;
 mod moved;
+mod reader;
 
-use characters::{courtesy, ideograph, is_hiragana, request, unspaced};
-use marks::{currency_code, digit, separator, sign, unit_name, unit_sign};
+use marks::unit_name;
 
 use crate::languages::{
-    FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE,
-    IS_FROM, IS_GERMAN_IDLE, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW,
-    IS_PASSIVE, IS_PORTUGUESE_FEMININE, IS_THANKS, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, conjugates,
-    idle_behind, listed, lists, makes_idle, number, precedes_noun,
+    FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE, IS_FROM,
+    IS_GERMAN_IDLE, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW, IS_PASSIVE,
+    IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, conjugates, idle_behind, listed, lists,
+    makes_idle, number, precedes_noun,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
-use crate::scan::{self, Piece, fraction};
+use crate::scan::{self, Piece};
 
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
@@ -93,15 +93,6 @@ const LIMIT: usize = 200;
 /// Digits that an f64 tells apart.
 const LONGEST_NUMBER: usize = 15;
 
-/// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
-fn combines(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{93c}' | '\u{94d}')
-}
-
-fn before_number(rest: &[char]) -> bool {
-    rest.iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit)
-}
-
 /// `Some` if the text is not English, is code, or is too long. The signs of code that count stand `outside` of backticks.
 pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) -> Option<Foreign> {
     let (mut letters, mut latin) = (0usize, 0usize);
@@ -150,160 +141,10 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         (false, true) => Grammar::of(pieces.iter().take(60).map(|p| p.text.as_str())),
         (false, false) => Grammar::English,
     };
-    (foreign || is_code || too_long).then(|| Foreign::of(text, grammar))
+    (foreign || is_code || too_long).then(|| reader::foreign(text, grammar))
 }
 
 impl Foreign {
-    #[expect(clippy::too_many_lines, reason = "one loop over the characters, a branch a kind of them")]
-    fn of(text: &str, grammar: Grammar) -> Self {
-        let mut out = Self { grammar, ..Self::default() };
-        let code = grammar == Grammar::None;
-        let (mut starts, mut broken, mut colon) = (true, true, false);
-        let mut asked = false;
-        let chars: Vec<char> = text.chars().map(digit).collect();
-        out.kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
-        let mut at = 0;
-        let mut amount: Option<Amount> = None;
-        let mut currency = None;
-        let mut before = ' ';
-        while at < chars.len() {
-            let c = chars[at];
-            let begin = at;
-            if c.is_ascii_digit() {
-                let joins = |at: usize| if code { chars[at] == '.' } else { separator(&chars, begin, at) };
-                while at < chars.len() && (chars[at].is_ascii_digit() || joins(at)) {
-                    at += 1;
-                }
-                if code {
-                    out.number(chars[begin..at].iter().collect());
-                } else {
-                    out.amounts(&chars[begin..at], &mut amount);
-                }
-                if let (Some(amount), Some(name)) = (&mut amount, currency.take()) {
-                    amount.currency = Some(name);
-                }
-            } else if let Some(part) = fraction(c) {
-                at += 1;
-                let whole = amount.take_if(|_| before.is_ascii_digit()).map_or(0.0, |amount| amount.value);
-                out.settle(&mut amount);
-                // As many digits as the sign has: none of them is lost when it is settled.
-                let decimals = part.split_once('.').map_or(0, |(_, behind)| behind.len());
-                let value = part.parse().map(|part: f64| Amount { decimals, ..Amount::plain(whole + part) });
-                amount = value.ok();
-            } else if ideograph(c).is_some() {
-                while at < chars.len() && ideograph(chars[at]).is_some() {
-                    at += 1;
-                }
-                out.ideographs(&chars[begin..at], &mut amount);
-            } else if is_hiragana(c) {
-                let end = |c: &char| !is_hiragana(*c);
-                at = chars[begin..].iter().position(end).map_or(chars.len(), |end| begin + end);
-                out.hiragana(&chars[begin..at], before, chars.get(at).copied(), &mut amount);
-            } else if unspaced(c) {
-                at += 1;
-                if broken
-                    && !colon
-                    && let Some(length) = courtesy(&chars[begin..])
-                {
-                    at = begin + length;
-                } else if c == '教'
-                    && let Some(length) = request(&chars[at..])
-                {
-                    at += length;
-                    out.roles.pop_if(|role| before == 'を' && role.ends_with('を'));
-                } else {
-                    out.character(c, before, &chars[at..], &mut amount);
-                    (starts, broken, colon) = (false, false, false);
-                }
-            } else if c.is_alphabetic() {
-                let goes_on = |c: char| c.is_alphabetic() && !unspaced(c) || combines(c);
-                while at < chars.len() && goes_on(chars[at]) {
-                    at += 1;
-                }
-                // "C++" is not "C".
-                let marks = chars[at..].iter().take_while(|c| matches!(c, '+' | '#')).count();
-                if at - begin == 1 && !code && !chars.get(at + marks).is_some_and(|c| c.is_alphanumeric()) {
-                    at += marks;
-                }
-                let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
-                // "R$" and "US$" are one sign.
-                let is_sign = chars.get(at) == Some(&'$') && matches!(word.as_str(), "r" | "us");
-                // A greeting behind a colon is what is asked about, and so is one behind the last comma; thanks end a prompt.
-                // "Спасибо по-английски?" asks about the word.
-                let apart = matches!(word.as_str(), "lütfen" | "कृपया") || chars.get(at) != Some(&' ');
-                let courteous = apart
-                    && broken
-                    && !colon
-                    && (starts || listed(IS_THANKS, &word) || chars[at..].iter().any(|c| c.is_alphabetic()));
-                let code_of =
-                    currency_code(&word).filter(|_| !code && amount.is_none() && before_number(&chars[at..]));
-                if code_of.is_some() {
-                    currency = code_of;
-                } else if !(is_sign || courteous && listed(IS_GREETING, &word)) {
-                    // "A$" is another dollar.
-                    if chars.get(at) == Some(&'$') && at - begin <= 3 {
-                        out.push(word);
-                    } else {
-                        out.word(word, c.is_uppercase() && !starts, &mut amount);
-                    }
-                    asked |= colon;
-                    (starts, broken) = (false, false);
-                }
-                colon = false;
-            } else if c.is_numeric() {
-                at += 1;
-                out.settle(&mut amount);
-                out.number(c.to_string());
-            } else {
-                at += 1;
-                colon |= matches!(c, ':' | '：') && !out.words.is_empty();
-                starts |= matches!(c, '.' | '!' | '?' | ':' | '\n' | '¿' | '¡' | '。');
-                broken |= starts || matches!(c, ',' | ';' | '(' | '–' | '—' | '、' | '，' | '！');
-                if code {
-                    if !c.is_whitespace() {
-                        out.push(c.to_string());
-                    }
-                } else if let Some(name) = unit_sign(c) {
-                    let name = if c == '$' && matches!(before, 'R' | 'r') { "reais" } else { name };
-                    if amount.is_none() && c != '%' && before_number(&chars[at..]) {
-                        currency = Some(name);
-                    } else {
-                        out.unit(name, &mut amount);
-                    }
-                } else if let Some(sign) = sign(&chars, begin) {
-                    out.settle(&mut amount);
-                    out.push(sign.to_string());
-                }
-            }
-            before = chars[at - 1];
-        }
-        out.settle(&mut amount);
-        // "Как пишется спасибо?": those of other scripts count unless a mark stands before them.
-        out.words.pop_if(|w| !asked && w.text.is_ascii() && listed(IS_THANKS, &w.text));
-        // A prompt that is all courtesy says that.
-        if out.words.is_empty() {
-            out.push(text.to_lowercase());
-        }
-        if out.words.iter().any(|w| matches!(w.text.as_str(), "#wins" | "#won")) {
-            out.words.retain(|w| !listed(IS_BESIDE_WINS, &w.text));
-        }
-        out.roles.sort_unstable();
-        if matches!(grammar, Grammar::Marked(_)) {
-            if grammar.is(GERMAN_PLACE) {
-                moved::negation(&mut out.words);
-                moved::how(&mut out.words, text);
-            }
-            moved::spelt(&mut out.words, text);
-            moved::can(&mut out.words);
-            // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
-            if !text.contains([':', '"', '„', '“', '«', '»']) {
-                moved::sum(&mut out.words);
-                moved::difference(&mut out.words);
-            }
-        }
-        out
-    }
-
     /// Writes down an amount that no unit followed.
     fn settle(&mut self, amount: &mut Option<Amount>) {
         let Some(Amount { value, decimals, currency }) = amount.take() else { return };

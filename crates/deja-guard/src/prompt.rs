@@ -1,5 +1,7 @@
 //! What the guard reads out of one prompt.
 
+mod walk;
+
 use crate::apart::Slot;
 use crate::asked::Asked;
 use crate::code::Code;
@@ -7,11 +9,10 @@ use crate::denial::{Denied, denied};
 use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
 use crate::key::{key, wording};
-use crate::lexicon::{class, lexicon, stem};
+use crate::lexicon::{class, lexicon};
 use crate::list::{Listed, listed};
 use crate::literal::{Accented, accented, literals};
-use crate::order::{Doer, able, doer, joins};
-use crate::places;
+use crate::order::{Doer, able, doer};
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::rules::LONG;
@@ -305,214 +306,6 @@ impl Prompt {
     pub fn proof_only(&self) -> bool {
         self.beside_code.as_deref().unwrap_or(self).foreign.is_some()
     }
-
-    #[expect(clippy::too_many_lines, reason = "one step a kind of piece, in the order they are tried")]
-    fn walk(&mut self, pieces: &[Piece]) {
-        let mut at = 0;
-        let mut governor = Governor::None;
-        let mut lead = String::new();
-        let mut negated = false;
-        // A verb is next: behind "how do I", "should I", "I".
-        let mut acts = false;
-        // The last sentence of which a word was read.
-        let mut begun = None;
-        // "The ratio of 3 cats and 5 dogs": there the order of what is coordinated says something.
-        let moves = !pieces.iter().any(|piece| {
-            matches!(piece.text.as_str(), "ratio" | "odds" | "proportion" | "respectively" | "exactly")
-        });
-        let all_noise = pieces.iter().all(|p| lexicon().class(&p.text) & class::NOISE != 0);
-        while at < pieces.len() {
-            let piece = &pieces[at];
-            if piece.broken {
-                governor = Governor::None;
-            }
-            if piece.broken && !piece.cell
-                || matches!(piece.text.as_str(), "and" | "or" | "but" | "while" | "whereas")
-            {
-                self.said.push(Said::Break);
-            }
-            let found = self.quantities.len();
-            let used = quantity::read(pieces, at, &mut self.quantities);
-            if used > 0 {
-                if found < self.quantities.len() {
-                    // "Three cats and five dogs": the number is part of what is coordinated. "500 and 1000 euros" are two numbers.
-                    if !(moves && joins(&lead) && matches!(self.said[..], [.., Said::Word(_), Said::Break])) {
-                        lead.clear();
-                    }
-                    self.said.extend((found..self.quantities.len()).map(|at| Said::Number(at as u16)));
-                    places::note(&mut self.quantities, found, pieces, at..at + used);
-                }
-                at += used;
-                continue;
-            }
-            self.quantities.truncate(found);
-            let word = piece.text.as_str();
-            let class = lexicon().class(word);
-            at += 1;
-            if let Some(asked) = question::named(word) {
-                self.ask(asked);
-                if word.starts_with('@') {
-                    acts = asked & (question::HOW | question::CAN | question::MUST | question::SHOULD) != 0;
-                    self.measures.extend(word.split_once('.').map(|(_, unit)| unit.to_owned()));
-                    // "Can I", "should we": the phrase holds the subject.
-                    self.subjects +=
-                        u16::from(asked & (question::CAN | question::MUST | question::SHOULD) != 0);
-                    continue;
-                }
-            } else if self.question == 0 && at == 1 && class & class::AUXILIARY != 0 {
-                self.ask(question::YES);
-            }
-            if class & class::CONTRAST != 0 {
-                self.contrasts.push(stem(word));
-            }
-            if class & class::NOISE != 0 && !all_noise && !piece.upper {
-                continue;
-            }
-            let begins = begun != Some(piece.sentence);
-            begun = Some(piece.sentence);
-            if class & class::NEGATION != 0 {
-                // "Aren't there any ...?" asks what "Are there any ...?" asks.
-                if !(piece.contracted && at == 2 && self.question == question::YES && asks_against(pieces)) {
-                    self.negations += 1;
-                    negated = true;
-                }
-                if class & class::NONE == 0 {
-                    if word == "without" {
-                        governor = Governor::Without;
-                    }
-                    continue;
-                }
-            }
-            self.note(word, class);
-            if let Some(next) = Governor::of(word) {
-                governor = next;
-            } else if class & class::AUXILIARY != 0 {
-                governor = Governor::None;
-            }
-            // "Column A", "vitamin D": a letter that is a name is no article.
-            let letter = piece.name && word.len() == 1;
-            let function =
-                class & class::FUNCTION != 0 && !(piece.upper || letter || piece.kind == Kind::Code);
-            let limit = match word {
-                "under" | "below" => Some("less_than"),
-                "over" | "above" => Some("more_than"),
-                _ => None,
-            };
-            if let Some(limit) = limit
-                && pieces[at..].iter().take(3).any(|p| p.kind == Kind::Number)
-            {
-                self.degrees.push(limit.to_owned());
-                continue;
-            }
-            if class & class::LIMIT != 0 || DEGREES.contains(&word) {
-                self.degrees.push(word.to_owned());
-                continue;
-            }
-            if function
-                || class
-                    & (class::ALL
-                        | class::SOME
-                        | class::NONE
-                        | class::ONLY
-                        | class::EXCEPT
-                        | class::COORDINATOR)
-                    != 0
-            {
-                if !matches!(word, "a" | "an" | "the") {
-                    lead.clear();
-                    lead.push_str(word);
-                }
-                self.function.push(word.to_owned());
-                acts = matches!(word, "i" | "we" | "you");
-                continue;
-            }
-            self.content(piece, class, governor, &lead, begins, negated && self.negations > 0);
-            if std::mem::take(&mut acts)
-                && let Some(verb) = self.words.last_mut()
-            {
-                verb.slot = Some(Slot::Done);
-            }
-            lead.clear();
-            negated = false;
-        }
-    }
-
-    fn ask(&mut self, question: u16) {
-        if self.question == 0 || self.question == question::DO {
-            self.question = question;
-        }
-        self.questions |= question;
-    }
-
-    fn note(&mut self, word: &str, class: u64) {
-        const QUANTIFIERS: u64 = class::ALL
-            | class::SOME
-            | class::NONE
-            | class::MOST
-            | class::ONLY
-            | class::EXCEPT
-            | class::FIRST
-            | class::LAST
-            | class::AVERAGE;
-        if word != "but" {
-            self.quantifiers |= class & QUANTIFIERS;
-        }
-        if class & class::POSSESSIVE != 0 {
-            self.possessives.push(word.to_owned());
-        }
-        self.subjects += u16::from(class & class::SUBJECT != 0);
-        self.objects += u16::from(class & class::OBJECT != 0);
-        self.unordered |= class & class::UNORDERED != 0;
-        self.past |= class & class::PAST != 0;
-        self.future |= class & class::FUTURE != 0;
-        self.hypothetical |= matches!(word, "would" | "if" | "might" | "suppose" | "ever" | "imagine");
-        self.coordinated |= matches!(word, "and" | "or" | "vs" | "versus" | "between" | "nor");
-    }
-
-    fn content(
-        &mut self,
-        piece: &Piece,
-        class: u64,
-        governor: Governor,
-        lead: &str,
-        begins: bool,
-        negated: bool,
-    ) {
-        let lexicon = lexicon();
-        let mut text = piece.text.clone();
-        let mut negates = lexicon.negates(&stem(&text)).map(str::to_owned);
-        if negated && let Some(base) = negates.take() {
-            // "Not impossible" is "possible".
-            text = base;
-            self.negations -= 1;
-        }
-        let place = self.words.len() as u16 + self.function.len() as u16;
-        let between = self.words.last().map_or(place, |word| place - word.place - 1);
-        let between = &self.function[self.function.len() - usize::from(between)..];
-        let unit = quantity::unit(&text).map(|(name, ..)| name);
-        if let Some(name) = unit {
-            name.clone_into(&mut text);
-        }
-        self.said.push(Said::Word(self.words.len() as u16));
-        self.words.push(Word {
-            stem: stem(&text),
-            class,
-            weight: if piece.kind == Kind::Code { 1.15 } else { lexicon.weight(&text) },
-            name: piece.name,
-            code: piece.kind == Kind::Code,
-            known: lexicon.knows(&text),
-            asks: self.asking & sentence_bit(piece) != 0,
-            sentence: piece.sentence,
-            begins,
-            governor,
-            place,
-            lead: lead.to_owned(),
-            slot: Slot::behind(between),
-            negated,
-            negates,
-            text,
-        });
-    }
 }
 
 /// A form of "be" or "get", a participle within three words, and an agent or no object: "was bought by".
@@ -524,44 +317,6 @@ fn passive(pieces: &[Piece]) -> bool {
                     || lexicon().class(&p.text) & class::PARTICIPLE != 0
             })
     }) && pieces.iter().any(|p| p.text == "by")
-}
-
-/// Whether a prompt that begins with a contracted negation asks: a subject follows ("can't I pay by card"), or it has a
-/// question mark. "Don't mention it" asks nothing, with a mark or without; so does "Can't connect".
-fn asks_against(pieces: &[Piece]) -> bool {
-    let subject = pieces.get(2).is_some_and(|piece| {
-        piece.name || lexicon().class(&piece.text) & (class::SUBJECT | class::POSSESSIVE) != 0 || {
-            matches!(
-                piece.text.as_str(),
-                "you"
-                    | "he"
-                    | "she"
-                    | "it"
-                    | "they"
-                    | "this"
-                    | "that"
-                    | "these"
-                    | "those"
-                    | "there"
-                    | "the"
-                    | "a"
-                    | "an"
-                    | "any"
-                    | "some"
-                    | "all"
-                    | "every"
-                    | "one"
-                    | "someone"
-                    | "anyone"
-                    | "everyone"
-            )
-        }
-    });
-    subject
-        || pieces[0].text != "do" && {
-            let mut sentence = pieces.iter().take_while(|piece| piece.sentence == pieces[0].sentence);
-            sentence.any(|piece| piece.asked)
-        }
 }
 
 fn is_variant(number: &Piece, word: &Piece) -> bool {

@@ -106,51 +106,26 @@ impl Quantity {
     }
 }
 
+/// The text of the piece at `at`, empty where there is none.
+fn text(pieces: &[Piece], at: usize) -> &str {
+    pieces.get(at).map_or("", |piece| piece.text.as_str())
+}
+
 /// Reads what begins at `pieces[at]` as quantities; returns how many pieces they took, 0 if none begins there.
-#[expect(clippy::too_many_lines, reason = "one step a form of number, in the order they are tried")]
 pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usize {
     if is_sign(pieces, at) {
         let used = read(pieces, at + 1, out);
         return if used > 0 { used + 1 } else { 0 };
     }
+    if let Some((quantity, used)) = named(pieces, at) {
+        out.push(quantity);
+        return used;
+    }
     let piece = &pieces[at];
-    // "A second delivery" is the second one.
-    if let [article, second, noun, ..] = &pieces[at..]
-        && article.text == "a"
-        && second.text == "second"
-        && lexicon().class(&noun.text) & class::FUNCTION == 0
-    {
-        out.push(Quantity { optional: true, ..Quantity::plain(2.0) });
-        return 2;
-    }
-    let next = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
-    let is_number =
-        |k: usize| pieces.get(at + k).is_some_and(|p| p.kind == Kind::Number && p.text.len() <= 4);
-    let beside = is_number(1)
-        || (at > 0 && pieces[at - 1].kind == Kind::Number)
-        || (at > 1 && pieces[at - 1].text.len() == 2 && pieces[at - 2].kind == Kind::Number);
-    if piece.kind == Kind::Word {
-        if let Some(m) = month(piece, beside) {
-            out.push(Quantity { dimension: Dimension::Month, ..Quantity::plain(m as f64 + 1.0) });
-            return 1;
-        }
-        if let Some(d) = weekday(piece) {
-            out.push(Quantity { dimension: Dimension::Weekday, ..Quantity::plain(d as f64 + 1.0) });
-            return 1;
-        }
-    }
-    let before = if at > 0 { pieces[at - 1].text.as_str() } else { "" };
-    let behind_name = at > 0 && pieces[at - 1].name && !pieces[at - 1].upper && !piece.broken;
-    let subject = piece.text == "i"
-        && (lexicon().class(next(1)) & (class::AUXILIARY | class::LIGHT) != 0 || before_plural(pieces, at));
-    if let Some(number) = roman(piece).filter(|_| behind_name && !subject) {
-        out.push(Quantity::plain(number));
-        return 1;
-    }
     let (mut value, mut used, mut decimals) = match piece.kind {
         Kind::Number => match digits(&piece.text, out) {
             Some(Digits::Value(value, decimals)) => (value, 1, decimals),
-            Some(Digits::Clock(minutes)) => return 1 + clock(minutes, next(1), out),
+            Some(Digits::Clock(minutes)) => return 1 + clock(minutes, text(pieces, at + 1), out),
             Some(Digits::Done) => return 1,
             None => return 0,
         },
@@ -166,32 +141,85 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     // "1st", "4th": an ordinal is its number.
     if piece.kind == Kind::Number
         && pieces.get(at + used).is_some_and(|p| p.glued)
-        && matches!(next(used), "st" | "nd" | "rd" | "th")
+        && matches!(text(pieces, at + used), "st" | "nd" | "rd" | "th")
     {
         used += 1;
     }
-    while let Some(by) = multiplier(next(used)) {
+    while let Some(by) = multiplier(text(pieces, at + used)) {
         value *= by;
         used += 1;
         decimals = 0;
     }
-    if next(used) == "m" && before == "dollar" {
+    let before = at.checked_sub(1).map_or("", |before| text(pieces, before));
+    if text(pieces, at + used) == "m" && before == "dollar" {
         value *= 1e6;
         used += 1;
     }
-    if matches!(next(used), "am" | "pm" | "a.m." | "p.m.") {
-        return used + clock(value * 60.0, next(used), out);
+    let half = text(pieces, at + used);
+    if matches!(half, "am" | "pm" | "a.m." | "p.m.") {
+        return used + clock(value * 60.0, half, out);
     }
     let mut quantity = Quantity { decimals, ..Quantity::plain(value) };
+    let Some(used) = measure(&mut quantity, pieces, at, used) else { return 0 };
+    if matches!(piece.text.as_str(), "a" | "an") && piece.kind == Kind::Word {
+        quantity.optional = multiplier(text(pieces, at + 1)).is_none();
+        if quantity.dimension == Dimension::Plain && quantity.optional {
+            return 0;
+        }
+    }
+    // "One" may be no more than an article.
+    quantity.optional |= piece.text == "one" && quantity.dimension == Dimension::Plain;
+    if quantity.dimension == Dimension::Plain && is_part_of_name(pieces, at) {
+        return 0;
+    }
+    out.push(quantity);
+    used
+}
+
+/// A number that is no number in its form, and how many pieces it takes: a month, a weekday, "a second delivery", "Charles II".
+fn named(pieces: &[Piece], at: usize) -> Option<(Quantity, usize)> {
+    let piece = &pieces[at];
+    // "A second delivery" is the second one.
+    if let [article, second, noun, ..] = &pieces[at..]
+        && article.text == "a"
+        && second.text == "second"
+        && lexicon().class(&noun.text) & class::FUNCTION == 0
+    {
+        return Some((Quantity { optional: true, ..Quantity::plain(2.0) }, 2));
+    }
+    let is_number = |at: usize| pieces.get(at).is_some_and(|p| p.kind == Kind::Number && p.text.len() <= 4);
+    let beside = is_number(at + 1)
+        || (at > 0 && pieces[at - 1].kind == Kind::Number)
+        || (at > 1 && pieces[at - 1].text.len() == 2 && pieces[at - 2].kind == Kind::Number);
+    let day = |dimension, place: usize| (Quantity { dimension, ..Quantity::plain(place as f64 + 1.0) }, 1);
+    if piece.kind == Kind::Word {
+        let of_year = month(piece, beside).map(|place| day(Dimension::Month, place));
+        let of_week = || weekday(piece).map(|place| day(Dimension::Weekday, place));
+        if let Some(found) = of_year.or_else(of_week) {
+            return Some(found);
+        }
+    }
+    let behind_name = at > 0 && pieces[at - 1].name && !pieces[at - 1].upper && !piece.broken;
+    let subject = piece.text == "i"
+        && (lexicon().class(text(pieces, at + 1)) & (class::AUXILIARY | class::LIGHT) != 0
+            || before_plural(pieces, at));
+    roman(piece).filter(|_| behind_name && !subject).map(|number| (Quantity::plain(number), 1))
+}
+
+/// Counts a number in the unit behind it, `used` pieces on, or in the currency before it; returns how many pieces both take, and
+/// none for letters stuck to a number, which are a name: "2fa", "3d".
+fn measure(quantity: &mut Quantity, pieces: &[Piece], at: usize, mut used: usize) -> Option<usize> {
+    let next = |k: usize| text(pieces, at + k);
+    let before = at.checked_sub(1).map_or("", |before| text(pieces, before));
     if let Some((_, dimension, _)) = unit(before)
         && matches!(before, "dollar" | "pound" | "euro" | "yen" | "usd" | "eur" | "gbp")
     {
         quantity.scale(dimension, if before == "pound" || before == "gbp" { 453.592 } else { 1.0 });
     }
+    let part = quantity.raw < 1.0;
     let square = usize::from(matches!(next(used), "square" | "sq"));
-    let article = usize::from(matches!(next(used), "a" | "an") && value < 1.0);
-    let of =
-        if value < 1.0 && next(used) == "of" && matches!(next(used + 1), "a" | "an") { 2 } else { article };
+    let article = usize::from(matches!(next(used), "a" | "an") && part);
+    let of = if part && next(used) == "of" && matches!(next(used + 1), "a" | "an") { 2 } else { article };
     let full = usize::from(matches!(next(used), "full" | "whole"));
     let skip = square + of + full;
     if let Some((_, dimension, size)) = unit(next(used + skip)) {
@@ -207,7 +235,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
                 used += 1;
             }
         }
-    } else if piece.kind == Kind::Number {
+    } else if pieces[at].kind == Kind::Number {
         let glued = pieces.get(at + used).is_some_and(|p| p.glued);
         match short_unit(next(used)) {
             Some((dimension, size)) if next(used).len() == 1 => {
@@ -218,33 +246,29 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
                 quantity.scale(Dimension::Metres, 1.0);
                 used += 1;
             }
-            // "2fa", "3d": letters stuck to a number are a name.
             _ if glued && used == 1 && next(1).chars().all(char::is_alphabetic) && !next(1).is_empty() => {
-                return 0;
+                return None;
             }
             _ => {}
         }
     }
-    if piece.kind == Kind::Word && matches!(piece.text.as_str(), "a" | "an") {
-        quantity.optional = true;
-        if quantity.dimension == Dimension::Plain && multiplier(next(1)).is_none() {
-            return 0;
+    Some(used)
+}
+
+/// "Half marathon", "last quarter": no amount.
+fn is_part_of_name(pieces: &[Piece], at: usize) -> bool {
+    let next = text(pieces, at + 1);
+    match pieces[at].text.as_str() {
+        "half" => {
+            let is_number = pieces.get(at + 1).is_some_and(|p| p.kind == Kind::Number && p.text.len() <= 4);
+            !(of_something(next) || is_number || number_word(next).is_some())
         }
-        quantity.optional = multiplier(next(1)).is_none();
-    }
-    // "One" may be no more than an article.
-    quantity.optional |= piece.text == "one" && quantity.dimension == Dimension::Plain;
-    // "Half marathon", "last quarter": no amount.
-    let name = match piece.text.as_str() {
-        "half" => !(of_something(next(1)) || is_number(1) || number_word(next(1)).is_some()),
-        "quarter" => !(matches!(before, "a" | "one") && next(1) == "of"),
+        "quarter" => {
+            let one = at.checked_sub(1).is_some_and(|before| matches!(text(pieces, before), "a" | "one"));
+            !(one && next == "of")
+        }
         _ => false,
-    };
-    if name && quantity.dimension == Dimension::Plain {
-        return 0;
     }
-    out.push(quantity);
-    used
 }
 
 /// "Half the", "half of an": a word before which "half" is an amount.

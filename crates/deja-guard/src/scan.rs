@@ -146,7 +146,7 @@ fn expand(out: &mut Vec<Piece>, piece: Piece) {
     if let Some((_, parts)) = WHOLE.iter().find(|(whole, _)| *whole == word) {
         // "R", "U" and "IE" in capitals are names of their own, "2nd" is no "and".
         let is_name = piece.upper || word.len() == 1 && piece.name;
-        if !(matches!(word, "r" | "u" | "ie") && is_name) && !(word == "nd" && piece.glued) {
+        if !(matches!(word, "r" | "u" | "ie") && is_name || word == "nd" && piece.glued) {
             for (i, part) in parts.iter().enumerate() {
                 let mut one = Piece::word(if *part == "n't" { "not" } else { part }, &piece);
                 one.contracted = *part == "n't";
@@ -186,145 +186,25 @@ fn expand(out: &mut Vec<Piece>, piece: Piece) {
 }
 
 /// The pieces of `text`, contractions written out; no more than `limit`.
-#[expect(clippy::too_many_lines, reason = "one loop over the characters, a branch a kind of piece")]
 pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
     let chars: Vec<char> =
         text.chars().map(|c| if matches!(c, '’' | '‘' | '`') { '\'' } else { c }).collect();
-    let mut out: Vec<Piece> = Vec::with_capacity(24);
-    let (mut at, mut start, mut broken, mut last_end) = (0, true, false, usize::MAX);
-    let mut cell = false;
-    let (mut capitals, mut words, mut sentence) = (0usize, 0usize, 0u8);
-    let at_char = |i: usize| chars.get(i).copied().unwrap_or(' ');
-    while at < chars.len() && out.len() < limit {
-        let c = chars[at];
-        let begin = at;
-        let mut kind = Kind::Word;
-        let mut text = String::new();
-        if c.is_ascii_digit() {
-            kind = Kind::Number;
-            while at_char(at).is_ascii_digit()
-                || (matches!(at_char(at), '.' | ',' | ':' | '/' | '-') && at_char(at + 1).is_ascii_digit())
-            {
-                // A hyphen joins digits in a date alone.
-                if at_char(at) == '-' && !is_date(&text, &chars[at..]) {
-                    break;
-                }
-                text.push(chars[at]);
-                at += 1;
-            }
-            if let Some(part) = fraction(at_char(at)).filter(|_| text.bytes().all(|b| b.is_ascii_digit())) {
-                text.push_str(&part[1..]);
-                at += 1;
-            }
-        } else if let Some(part) = fraction(c) {
-            kind = Kind::Number;
-            text.push_str(part);
-            at += 1;
-        } else if c.is_alphabetic() {
-            while at_char(at).is_alphanumeric() || (at_char(at) == '\'' && at_char(at + 1).is_alphabetic()) {
-                if at_char(at).is_ascii_digit() {
-                    kind = Kind::Code;
-                }
-                text.extend(chars[at].to_lowercase());
-                at += 1;
-            }
-            if at - begin == 1 && matches!(at_char(at), '+' | '#') {
-                while matches!(at_char(at), '+' | '#') {
-                    text.push(chars[at]);
-                    at += 1;
-                }
-            } else if at - begin == 1 && at_char(at) == '-' && at_char(at + 1) == '-' {
-                // "i--" beside "i++".
-                text.push_str("--");
-                at += 2;
-            }
-            // "e.g.", "a.m.", "U.S."
-            if at - begin == 1
-                && at_char(at) == '.'
-                && at_char(at + 1).is_alphabetic()
-                && at_char(at + 2) == '.'
-            {
-                text.extend(chars[at + 1].to_lowercase());
-                at += 3;
-            }
-        } else {
-            let mark = match c {
-                '%' => "percent",
-                '$' => "dollar",
-                '£' => "pound",
-                '€' => "euro",
-                '¥' => "yen",
-                '&' => "and",
-                'Ω' => "ohm",
-                _ => "",
-            };
-            if negates(&chars, at) {
-                let mut piece = Piece::bare(NEGATIVE, sentence);
-                (piece.broken, start, broken) = (broken, false, false);
-                out.push(piece);
-                at += 1;
-                continue;
-            }
-            if mark.is_empty()
-                && let Some((said, length)) = step(&chars, at, &out).or_else(|| sign(&chars, at))
-            {
-                let mut piece = Piece::bare(said, sentence);
-                (piece.broken, start, broken) = (broken, false, false);
-                out.push(piece);
-                at += length;
-                continue;
-            }
-            at += 1;
-            match c {
-                '°' => {
-                    let unit = at_char(at).to_ascii_lowercase();
-                    let unit_ends = !at_char(at + 1).is_alphabetic();
-                    text.push_str(match unit {
-                        'c' if unit_ends => "celsius",
-                        'f' if unit_ends => "fahrenheit",
-                        _ => "degree",
-                    });
-                    if unit_ends && matches!(unit, 'c' | 'f') {
-                        at += 1;
-                    }
-                }
-                _ if !mark.is_empty() => text.push_str(mark),
-                '.' | '!' | '?' | '\n' => {
-                    if !start {
-                        sentence = sentence.saturating_add(1);
-                    }
-                    if let Some(last) = out.last_mut().filter(|_| c == '?') {
-                        last.asked = true;
-                    }
-                    (start, broken, cell) = (true, true, false);
-                    continue;
-                }
-                ',' | ';' | ':' | '(' | ')' | '—' | '–' => {
-                    cell = c == ',' && !broken && !at_char(at).is_whitespace();
-                    broken = true;
-                    continue;
-                }
-                _ => continue,
-            }
-        }
-        let letters = &chars[begin..at];
-        let capital = c.is_uppercase();
-        let upper = letters.len() > 1
-            && letters.iter().all(|c| c.is_uppercase() || !c.is_alphabetic())
-            && c.is_alphabetic();
-        if c.is_alphabetic() {
-            words += 1;
-            capitals += usize::from(capital);
-        }
-        let glued = last_end == begin && !out.is_empty();
-        let name = capital && (!start || upper) && text != "i" && !text.starts_with("i'");
-        if upper && text == "us" {
-            "usa".clone_into(&mut text);
-        }
-        let (contracted, asked) = (false, false);
-        expand(&mut out, Piece { text, kind, name, upper, broken, cell, glued, contracted, sentence, asked });
-        (start, broken, last_end) = (false, false, at);
+    let mut scanner = Scanner {
+        chars,
+        out: Vec::with_capacity(24),
+        at: 0,
+        start: true,
+        broken: false,
+        cell: false,
+        last_end: usize::MAX,
+        capitals: 0,
+        words: 0,
+        sentence: 0,
+    };
+    while scanner.at < scanner.chars.len() && scanner.out.len() < limit {
+        scanner.step();
     }
+    let Scanner { mut out, capitals, words, .. } = scanner;
     say_signs(&mut out);
     say_steps(&mut out);
     if capitals * 10 >= words * 6 && words > 2 {
@@ -333,6 +213,202 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         }
     }
     out
+}
+
+/// What is read of a text, and what stands before the place that it is read at.
+struct Scanner {
+    chars: Vec<char>,
+    out: Vec<Piece>,
+    at: usize,
+    /// A sentence begins here.
+    start: bool,
+    /// A mark stands before.
+    broken: bool,
+    /// It is but a comma, with no blank behind it.
+    cell: bool,
+    /// Where the last piece ended.
+    last_end: usize,
+    /// Words that begin with a capital letter, and all.
+    capitals: usize,
+    words: usize,
+    sentence: u8,
+}
+
+impl Scanner {
+    fn char(&self, at: usize) -> char {
+        self.chars.get(at).copied().unwrap_or(' ')
+    }
+
+    /// Reads a piece or a mark.
+    fn step(&mut self) {
+        let begin = self.at;
+        let c = self.chars[begin];
+        let (kind, text) = if c.is_ascii_digit() {
+            (Kind::Number, self.number())
+        } else if let Some(part) = fraction(c) {
+            self.at += 1;
+            (Kind::Number, part.to_owned())
+        } else if c.is_alphabetic() {
+            self.word()
+        } else if let Some(said) = self.mark(c) {
+            (Kind::Word, said)
+        } else {
+            return;
+        };
+        self.push(begin, kind, text);
+    }
+
+    fn number(&mut self) -> String {
+        let mut text = String::new();
+        while self.char(self.at).is_ascii_digit()
+            || (matches!(self.char(self.at), '.' | ',' | ':' | '/' | '-')
+                && self.char(self.at + 1).is_ascii_digit())
+        {
+            // A hyphen joins digits in a date alone.
+            if self.char(self.at) == '-' && !is_date(&text, &self.chars[self.at..]) {
+                break;
+            }
+            text.push(self.chars[self.at]);
+            self.at += 1;
+        }
+        let whole = text.bytes().all(|b| b.is_ascii_digit());
+        if let Some(part) = fraction(self.char(self.at)).filter(|_| whole) {
+            text.push_str(&part[1..]);
+            self.at += 1;
+        }
+        text
+    }
+
+    fn word(&mut self) -> (Kind, String) {
+        let begin = self.at;
+        let (mut kind, mut text) = (Kind::Word, String::new());
+        while self.char(self.at).is_alphanumeric()
+            || (self.char(self.at) == '\'' && self.char(self.at + 1).is_alphabetic())
+        {
+            if self.char(self.at).is_ascii_digit() {
+                kind = Kind::Code;
+            }
+            text.extend(self.chars[self.at].to_lowercase());
+            self.at += 1;
+        }
+        if self.at - begin > 1 {
+            return (kind, text);
+        }
+        if matches!(self.char(self.at), '+' | '#') {
+            while matches!(self.char(self.at), '+' | '#') {
+                text.push(self.chars[self.at]);
+                self.at += 1;
+            }
+        } else if self.char(self.at) == '-' && self.char(self.at + 1) == '-' {
+            // "i--" beside "i++".
+            text.push_str("--");
+            self.at += 2;
+        } else if self.char(self.at) == '.'
+            && self.char(self.at + 1).is_alphabetic()
+            && self.char(self.at + 2) == '.'
+        {
+            // "e.g.", "a.m.", "U.S."
+            text.extend(self.chars[self.at + 1].to_lowercase());
+            self.at += 3;
+        }
+        (kind, text)
+    }
+
+    /// The word that a mark stands for, if it does for one that is a word like others.
+    fn mark(&mut self, c: char) -> Option<String> {
+        let said = match c {
+            '%' => "percent",
+            '$' => "dollar",
+            '£' => "pound",
+            '€' => "euro",
+            '¥' => "yen",
+            '&' => "and",
+            'Ω' => "ohm",
+            _ => "",
+        };
+        if negates(&self.chars, self.at) {
+            self.say(NEGATIVE, 1);
+            return None;
+        }
+        if said.is_empty()
+            && let Some((said, length)) =
+                step(&self.chars, self.at, &self.out).or_else(|| sign(&self.chars, self.at))
+        {
+            self.say(said, length);
+            return None;
+        }
+        self.at += 1;
+        match c {
+            '°' => return Some(self.degree().to_owned()),
+            _ if !said.is_empty() => return Some(said.to_owned()),
+            '.' | '!' | '?' | '\n' => {
+                if !self.start {
+                    self.sentence = self.sentence.saturating_add(1);
+                }
+                if let Some(last) = self.out.last_mut().filter(|_| c == '?') {
+                    last.asked = true;
+                }
+                (self.start, self.broken, self.cell) = (true, true, false);
+            }
+            ',' | ';' | ':' | '(' | ')' | '—' | '–' => {
+                self.cell = c == ',' && !self.broken && !self.char(self.at).is_whitespace();
+                self.broken = true;
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// The unit behind a sign of degrees.
+    fn degree(&mut self) -> &'static str {
+        let ends = !self.char(self.at + 1).is_alphabetic();
+        let unit = match self.char(self.at).to_ascii_lowercase() {
+            'c' if ends => "celsius",
+            'f' if ends => "fahrenheit",
+            _ => return "degree",
+        };
+        self.at += 1;
+        unit
+    }
+
+    /// The word for a sign of `length` characters.
+    fn say(&mut self, said: &str, length: usize) {
+        let mut piece = Piece::bare(said, self.sentence);
+        (piece.broken, self.start, self.broken) = (self.broken, false, false);
+        self.out.push(piece);
+        self.at += length;
+    }
+
+    /// A piece that was written from `begin` up to here.
+    fn push(&mut self, begin: usize, kind: Kind, mut text: String) {
+        let letters = &self.chars[begin..self.at];
+        let alphabetic = letters[0].is_alphabetic();
+        let capital = letters[0].is_uppercase();
+        let upper =
+            letters.len() > 1 && letters.iter().all(|c| c.is_uppercase() || !c.is_alphabetic()) && alphabetic;
+        if alphabetic {
+            self.words += 1;
+            self.capitals += usize::from(capital);
+        }
+        let name = capital && (!self.start || upper) && text != "i" && !text.starts_with("i'");
+        if upper && text == "us" {
+            "usa".clone_into(&mut text);
+        }
+        let piece = Piece {
+            text,
+            kind,
+            name,
+            upper,
+            broken: self.broken,
+            cell: self.cell,
+            glued: self.last_end == begin && !self.out.is_empty(),
+            contracted: false,
+            sentence: self.sentence,
+            asked: false,
+        };
+        expand(&mut self.out, piece);
+        (self.start, self.broken, self.last_end) = (false, false, self.at);
+    }
 }
 
 /// The number that a sign of its own stands for; right behind digits it is added to them: `2½` is 2.5.

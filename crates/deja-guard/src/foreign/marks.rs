@@ -1,6 +1,6 @@
 //! Digits, signs and the names of units in any language.
 
-use super::unspaced;
+use super::characters::unspaced;
 
 /// How far the value beside a sign may be.
 const SIGN_REACH: usize = 8;
