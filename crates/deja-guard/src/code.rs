@@ -144,7 +144,7 @@ impl Code {
 
     /// Whether a name of one has small letters alone in the other: "getUser" and "getuser".
     fn lowers(&self, other: &Self) -> bool {
-        self.names.lowered_in(&other.text) || other.names.lowered_in(&self.text)
+        self.names.lowered_in(&other.text, &self.text) || other.names.lowered_in(&self.text, &other.text)
     }
 
     /// Whether both have the same lines in their blocks, or the same in another layout; a fence may part what another one

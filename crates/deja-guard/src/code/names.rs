@@ -75,11 +75,11 @@ impl Names {
         Self { cased, lowered, arrows: arrows(text) }
     }
 
-    /// Whether a name stands in `text` in small letters: who writes capitals elsewhere means another one.
-    pub(super) fn lowered_in(&self, text: &str) -> bool {
-        !self.lowered.is_empty()
-            && text.contains(char::is_uppercase)
-            && text.split(|c| !is_word(c)).any(|word| self.lowered.iter().any(|name| name == word))
+    /// Whether a name stands in `text` in small letters, and not in its `own`: who writes capitals elsewhere means another one.
+    pub(super) fn lowered_in(&self, text: &str, own: &str) -> bool {
+        let small = |name: &String, text: &str| text.split(|c| !is_word(c)).any(|word| word == name);
+        text.contains(char::is_uppercase)
+            && self.lowered.iter().any(|name| small(name, text) && !small(name, own))
     }
 
     pub(super) fn same(&self, other: &Self) -> bool {

@@ -470,6 +470,7 @@ fn names_of_code_have_a_case_and_arrows_an_end() {
         &[
             ("What does MAX(x) return?", "What does max(x) return?"),
             ("Which Item(s) may I return?", "Which item(s) may I return?"),
+            ("How do getUser and getuser differ?", "how do getUser and getuser differ"),
             ("Is WhatsApp down?", "is whatsApp down"),
             ("foo() returns what?", "Foo() returns what?"),
             ("How do I use iPhone in class?", "How do I use IPhone in class?"),
