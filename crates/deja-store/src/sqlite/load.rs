@@ -362,6 +362,20 @@ mod tests {
         wait();
     }
 
+    #[test]
+    fn a_part_is_read_from_its_first_row_to_its_last_and_told() {
+        let (load, mut asked) = (Load::default(), Vec::new());
+        assert_eq!(load.progress(), None);
+        load.all.store(8, Ordering::Relaxed);
+        let piece = |after: i64, limit| {
+            asked.push((after, limit));
+            Ok((after < 7).then(|| after + 1))
+        };
+        load.pieces(5..9, piece).unwrap();
+        assert_eq!(asked, [4, 5, 6, 7].map(|after| (after, PIECE)));
+        assert_eq!(load.progress(), Some(0.5));
+    }
+
     #[tokio::test]
     async fn until_it_is_there_the_same_prompt_is_found_in_the_database() {
         let directory = filled().await;

@@ -323,6 +323,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_transaction_that_cannot_be_committed_leaves_none_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        // What refers to nothing is found out at the end of the transaction.
+        let table = "CREATE TABLE numbers (number INTEGER PRIMARY KEY,
+                                           next INTEGER REFERENCES numbers DEFERRABLE INITIALLY DEFERRED)";
+        connection.execute_batch(&format!("PRAGMA foreign_keys = ON; {table}")).unwrap();
+        let lock = DirectoryLock::acquire(directory.path()).unwrap();
+        let reserve = Reserve::take(directory.path()).unwrap();
+        let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
+        let insert = |next: Option<i64>| {
+            writer.write(move |connection| {
+                let inserted = connection.execute("INSERT INTO numbers (next) VALUES (?1)", [next]);
+                inserted.map(|_| Done::quiet(())).map_err(fault)
+            })
+        };
+        insert(Some(9)).await.unwrap_err();
+        insert(None).await.unwrap();
+    }
+
+    #[tokio::test]
     async fn a_panic_after_a_commit_is_an_error_of_that_write_only() {
         let directory = tempfile::tempdir().unwrap();
         let connection = Connection::open_in_memory().unwrap();

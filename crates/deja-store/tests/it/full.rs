@@ -29,6 +29,8 @@ async fn a_full_disk_stops_writes_only() {
         assert!(stored < 10_000, "it must fill up");
     };
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    let reserve = std::fs::metadata(directory.path().join("deja.reserve")).unwrap();
+    assert_eq!(reserve.len(), 0, "what must be written has the room that was held");
     assert!(stored > 20);
     for number in [0, stored / 2, stored - 1] {
         assert_whole(&*store, &scope, number, &number.to_string()).await;
