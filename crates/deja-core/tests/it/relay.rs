@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_core::analytics::Outcome;
+use deja_core::analytics::{Outcome, Surface};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::money::NanoUsd;
-use deja_core::project::{OptIn, ProjectSettings};
-use deja_core::provider::{AllowedHeaders, Endpoint, Forward, ProviderError};
-use deja_wire::{Identity, Mode, Rendering};
+use deja_core::project::{HitUsage, OptIn, ProjectSettings};
+use deja_core::provider::{AllowedHeaders, Endpoint, Forward, Forwarded, ProviderError};
+use deja_wire::{Identity, Mode, Rendering, Wire};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
@@ -253,6 +253,35 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
     heard.sort_by_key(|outcome| format!("{outcome:?}"));
     let hit = Outcome::ExactHit;
     assert_eq!(heard, [hit, hit, hit, Outcome::Miss, Outcome::SemanticHit]);
+}
+
+#[tokio::test]
+async fn a_hit_tells_the_tokens_of_its_call_or_none_and_is_of_its_surface() {
+    for (hit_usage, told) in [(HitUsage::Stored, 10), (HitUsage::Zero, 0)] {
+        let bench = Bench::with(ProjectSettings { hit_usage, ..unguarded() }, 10).await;
+        text(bench.live(relay("reset|1")).await).await;
+        let Relayed::Hit(_, body) = bench.relay(relay("reset|1")).await.unwrap() else {
+            unreachable!("no hit")
+        };
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["usage"]["total_tokens"], told);
+        let surfaces: Vec<_> = bench.logged().await.iter().map(|request| request.surface).collect();
+        assert_eq!(surfaces, [Surface::Wire(Wire::Chat); 2]);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_says_whether_anybody_asked_for_its_tokens() {
+    for (deja_asks, asks) in [(false, false), (true, false), (false, true), (true, true)] {
+        let bench = Bench::new().await;
+        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
+            let answer = passed(200, "text/event-stream", futures::stream::pending().boxed());
+            Ok(Forwarded { asked_usage: deja_asks, ..answer })
+        });
+        let mut relay = streamed("reset|1");
+        relay.identity.rendering.usage = asks;
+        assert_eq!(bench.live(relay).await.usage, deja_asks || asks);
+    }
 }
 
 #[tokio::test]

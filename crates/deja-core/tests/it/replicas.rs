@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use deja_core::cache::PromptHash;
 use deja_core::clock::Clock;
-use deja_core::engine::{QueryError, Reply, Source};
+use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::FlightId;
+use deja_core::project::ProjectSettings;
 use deja_core::provider::{FailureClass, Finish};
 use deja_core::store::{Claimed, FlightKey, Store};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, complete, failure, is_miss, query, scope, settle};
+use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, unguarded};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_among_three_replicas() {
@@ -96,4 +97,20 @@ async fn the_failure_of_a_call_is_that_of_all_replicas_that_waited_for_it() {
     first.provider.script(|_| async { Ok(complete("better")) });
     first.provider.gate.lock().unwrap().as_ref().unwrap().add_permits(100);
     assert!(is_miss(&first.replica(5).ask("reset|1").await), "and of nobody after");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_models_share_answers_the_failure_of_one_model_is_none_of_another() {
+    let first = Bench::with(ProjectSettings { share_models: true, ..unguarded() }, 10).await;
+    let [one, other] = [first.replica(2), first.replica(3)];
+    first.provider.script(|_| async { Err(failure(FailureClass::RateLimit)) });
+    let gate = first.provider.hold();
+    let cheap = one.begin(query("reset|1"));
+    first.until("the call", |b| b.provider.count() == 1).await;
+    let dear = other.begin(Query { model: "dear".into(), ..query("reset|1") });
+    settle().await;
+    assert_eq!(first.provider.count(), 1, "it waits for the call under way");
+    gate.add_permits(100);
+    assert!(cheap.await.unwrap().is_err() && dear.await.unwrap().is_err());
+    assert_eq!(first.provider.count(), 2, "and then asks for itself");
 }

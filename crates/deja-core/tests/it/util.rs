@@ -199,7 +199,7 @@ impl Provider for FakeProvider {
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
-        endpoint.wire() == Wire::Chat
+        matches!(endpoint.wire(), Wire::Chat | Wire::Gemini)
     }
 
     /// The head is held back by the same permits as a call; the body is what the script gives.

@@ -13,6 +13,7 @@ use deja_core::embedding::{EmbedError, Embedder};
 use deja_core::engine::{NotAllowed, QueryError, Relay, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
+use deja_core::project::Project;
 use deja_core::provider::{Endpoint, FailureClass, Forwarded, ProviderError};
 use deja_core::store::{Audit, Entries, Projects};
 use deja_core::testing::change;
@@ -239,16 +240,19 @@ async fn tokens_of_an_answer_that_broke_off_are_counted_once() {
             bench.until("both are counted", |bench| bench.heard().len() == errors).await;
         }
     }
-    // A plain one says what it says up to where it is cut, and nothing before it.
+    // A plain one says what it says up to where it is cut, and nothing before it. An error costs nothing, nor does what has not begun.
     let body = chat_completion("cheap", "One two three", "stop");
-    for (end, more_out) in [(body.find("three").unwrap() + 2, 3), (body.find("choices").unwrap(), 0)] {
+    let (said, begun) = (body.find("three").unwrap() + 2, body.find("choices").unwrap());
+    for (status, end, more_in, more_out) in
+        [(200, said, 3, 3), (200, begun, 3, 0), (200, 0, 0, 0), (500, said, 0, 0)]
+    {
         let part = Bytes::copy_from_slice(&body.as_bytes()[..end]);
         *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
             let pieces = [Ok(part.clone()), Err(failure(FailureClass::StreamInterrupted))];
-            Ok(passed(200, "application/json", futures::stream::iter(pieces).boxed()))
+            Ok(passed(status, "application/json", futures::stream::iter(pieces).boxed()))
         });
         let _: Vec<_> = bench.live(relay("reset|1")).await.collect().await;
-        (input, output, errors) = (input + 3, output + more_out, errors + 1);
+        (input, output, errors) = (input + more_in, output + more_out, errors + 1);
         bench.until("it is counted", |bench| bench.heard().len() == errors).await;
     }
     bench.engine.flush_counts().await.unwrap();
@@ -339,17 +343,28 @@ async fn whoever_waits_for_a_similar_question_reaches_the_provider_without_a_dat
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_bought_for_a_project_that_was_deleted_while_its_requests_waited() {
-    for elsewhere in [false, true] {
+async fn nothing_is_bought_for_a_project_that_was_deleted_or_suspended_while_its_requests_waited() {
+    for (elsewhere, deleted) in [(false, true), (true, true), (false, false), (true, false)] {
         let bench = Bench::new().await.replica(2);
+        // It is not stored.
+        *bench.provider.passing.lock().unwrap() =
+            Arc::new(|_| Ok(plain(200, &chat_completion("cheap", "One", "length"))));
         let gate = bench.provider.hold();
         let leader = bench.begin_reading(relay("reset|1"));
         bench.until("the call", |bench| bench.provider.count() == 1).await;
         // The same in the other rendering, and another question, which wait for the end.
         let other = if elsewhere { bench.replica(3) } else { bench.clone() };
         let waiting = [other.begin_relay(streamed("reset|1")), other.begin_relay(relay("reset|2"))];
+        let embedded = 2 + usize::from(elsewhere);
+        bench.until("their vectors", |b| b.embedder.calls.load(Ordering::SeqCst) == embedded).await;
         settle().await;
-        assert!(bench.store.delete_project(bench.caller.project.id, &change()).await.unwrap());
+        let project = Project { suspended: true, ..(*bench.caller.project).clone() };
+        let shut = if deleted {
+            bench.store.delete_project(project.id, &change()).await
+        } else {
+            bench.store.update_project(&project, &change()).await
+        };
+        assert!(shut.unwrap());
         gate.add_permits(9);
         leader.await.unwrap();
         for one in waiting {

@@ -7,7 +7,7 @@ use deja_core::analytics::Outcome;
 use deja_core::clock::Clock as _;
 use deja_core::engine::QueryError;
 use deja_core::project::{OnHangup, ProjectSettings};
-use deja_core::provider::FailureClass;
+use deja_core::provider::{Endpoint, FailureClass};
 use deja_wire::Mode;
 use futures::StreamExt as _;
 
@@ -140,6 +140,44 @@ async fn an_answer_whose_last_reader_hangs_up_at_its_end_mark_is_stored() {
     }
     assert_eq!(bench.heard(), [Outcome::Error, Outcome::Miss]);
     assert_eq!(bench.hit(tools).await.entry.answer.text, "One");
+}
+
+/// Gemini's streams have no end mark: more may come behind what looks like the end.
+#[tokio::test]
+async fn a_stream_without_an_end_mark_is_not_stored_when_its_last_reader_hangs_up() {
+    let bench = Bench::with(ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() }, 10).await;
+    let mut gemini = streamed("reset|1");
+    gemini.forward.endpoint = Endpoint::Gemini { stream: true };
+    let candidate =
+        r#"{"content":{"parts":[{"text":"One"}],"role":"model"},"index":0,"finishReason":"STOP"}"#;
+    for (hangs_up, stored) in [(true, 0), (false, 1)] {
+        let (feed, _) = bench.streams();
+        let mut live = bench.live(gemini.clone()).await;
+        feed.unbounded_send(Ok(format!("data: {{\"candidates\":[{candidate}]}}\n\n").into())).unwrap();
+        live.next().await.unwrap().unwrap();
+        if hangs_up {
+            drop(live);
+        } else {
+            drop(feed);
+            assert!(live.next().await.is_none());
+        }
+        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+        assert_eq!(bench.entries().await, stored);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_came_to_its_end_mark_is_whole_though_calls_are_cut() {
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let mut live = bench.live(streamed("reset|1")).await;
+    for piece in [chunk("One", ""), chunk("", "stop"), done()] {
+        feed.unbounded_send(Ok(piece)).unwrap();
+        live.next().await.unwrap().unwrap();
+    }
+    bench.cut.cancel();
+    assert!(live.next().await.is_none());
+    assert_eq!(bench.entries().await, 1);
 }
 
 #[tokio::test]
