@@ -178,6 +178,13 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_bound_to_its_operator() {
+        // Those that are kept were sealed so.
+        let bound = [b"second factor ".as_slice(), &[7; 16]].concat();
+        assert_eq!(binding(OperatorId::from_bytes([7; 16])), bound);
+    }
+
+    #[test]
     fn recovery_codes_are_read_as_people_type_them() {
         let code = RecoveryCode::generate(&SystemEntropy).unwrap();
         let shown = code.reveal();

@@ -503,6 +503,17 @@ mod tests {
         more.await;
     }
 
+    #[test]
+    fn of_an_answer_that_is_not_recorded_both_ends_are_kept_and_no_more() {
+        let mut ends = Ends::default();
+        let said: Vec<u8> = (0..5 * END).map(|at| (at / 1000) as u8).collect();
+        for piece in said.chunks(1000) {
+            ends.add(piece);
+            assert!(ends.last.len() <= 2 * END);
+        }
+        assert!(ends.first == said[..END] && ends.last.len() >= END && said.ends_with(&ends.last));
+    }
+
     #[tokio::test]
     async fn the_records_of_one_project_leave_room_for_those_of_others() {
         let room = Room::new(RecordLimits { each: 200, all: 1000 });
