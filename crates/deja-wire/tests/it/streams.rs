@@ -16,23 +16,28 @@ const fn text(name: &'static str, wire: Wire, body: &'static str, text: &'static
     Recorded { name, wire, body, text, finish: Finish::Stop, renderable: true }
 }
 
+/// Events as they are sent.
+macro_rules! data {
+    ($($event:literal)*) => { concat!($("data: ", $event, "\n\n"),*) };
+}
+
+/// The same, each with its name.
+macro_rules! named {
+    ($($name:literal $event:literal)*) => { concat!($("event: ", $name, "\ndata: ", $event, "\n\n"),*) };
+}
+
 pub(crate) const ALL: &[Recorded] = &[
     text(
         "openai with tokens",
         Wire::Chat,
-        r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"q8"}
-
-data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":" Tabs\tand\n\n"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"tz3"}
-
-data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"👩‍🔧 é ☃ \ud83d\ude80 "},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"u"}
-
-data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null,"obfuscation":""}
-
-data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[],"usage":{"prompt_tokens":13,"completion_tokens":9,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}
-
-data: [DONE]
-
-"#,
+        data! {
+            r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"q8"}"#
+            r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":" Tabs\tand\n\n"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"tz3"}"#
+            r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"👩‍🔧 é ☃ \ud83d\ude80 "},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"u"}"#
+            r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null,"obfuscation":""}"#
+            r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"gpt-5.6-luna-2026-09-01","service_tier":"default","system_fingerprint":"fp_1","choices":[],"usage":{"prompt_tokens":13,"completion_tokens":9,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}"#
+            "[DONE]"
+        },
         " Tabs\tand\n\n👩‍🔧 é ☃ 🚀 ",
     ),
     text(
@@ -59,19 +64,14 @@ data: [DONE]
     Recorded {
         name: "two calls of tools, their arguments in pieces",
         wire: Wire::Chat,
-        body: r#"data: {"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"weather","arguments":""}}]},"finish_reason":null}]}
-
-data: {"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"city\":"}}]},"finish_reason":null}]}
-
-data: {"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":null}]}
-
-data: {"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_b","type":"function","function":{"name":"now","arguments":"{}"}}]},"finish_reason":null}]}
-
-data: {"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
-
-data: [DONE]
-
-"#,
+        body: data! {
+            r#"{"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"weather","arguments":""}}]},"finish_reason":null}]}"#
+            r#"{"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"city\":"}}]},"finish_reason":null}]}"#
+            r#"{"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":null}]}"#
+            r#"{"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_b","type":"function","function":{"name":"now","arguments":"{}"}}]},"finish_reason":null}]}"#
+            r#"{"id":"chatcmpl-4","object":"chat.completion.chunk","created":1790000003,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#
+            "[DONE]"
+        },
         text: "",
         finish: Finish::ToolCalls,
         renderable: true,
@@ -79,17 +79,13 @@ data: [DONE]
     Recorded {
         name: "reasoning beside the answer",
         wire: Wire::Chat,
-        body: r#"data: {"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Two and "}}]}
-
-data: {"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"reasoning_content":"two."}}]}
-
-data: {"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"content":"Four."}}]}
-
-data: {"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":9}}
-
-data: [DONE]
-
-"#,
+        body: data! {
+            r#"{"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Two and "}}]}"#
+            r#"{"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"reasoning_content":"two."}}]}"#
+            r#"{"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"content":"Four."}}]}"#
+            r#"{"id":"5","object":"chat.completion.chunk","created":1790000004,"model":"r1","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":9}}"#
+            "[DONE]"
+        },
         text: "Four.",
         finish: Finish::Stop,
         renderable: false,
@@ -97,112 +93,53 @@ data: [DONE]
     text(
         "anthropic: text",
         Wire::Messages,
-        r#"event: message_start
-data: {"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}
-
-event: ping
-data: {"type": "ping"}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" Tabs\tand\n\n"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"👩‍🔧 é ☃ "}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":15,"output_tokens":12}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#,
+        named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#
+            "ping" r#"{"type": "ping"}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" Tabs\tand\n\n"}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"👩‍🔧 é ☃ "}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":15,"output_tokens":12}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
         " Tabs\tand\n\n👩‍🔧 é ☃ ",
     ),
     text(
         "anthropic: two blocks, a stop sequence, tokens of a prompt cache",
         Wire::Messages,
-        r#"event: message_start
-data: {"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":10,"cache_read_input_tokens":90,"cache_creation":{"ephemeral_5m_input_tokens":10},"output_tokens":2}}}
-
-event: ping
-data: {"type": "ping"}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"One. "}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: content_block_start
-data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Two"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"."}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":1}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"input_tokens":3,"cache_creation_input_tokens":10,"cache_read_input_tokens":90,"output_tokens":30}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#,
+        named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":10,"cache_read_input_tokens":90,"cache_creation":{"ephemeral_5m_input_tokens":10},"output_tokens":2}}}"#
+            "ping" r#"{"type": "ping"}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"One. "}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "content_block_start" r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Two"}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"."}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":1}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"input_tokens":3,"cache_creation_input_tokens":10,"cache_read_input_tokens":90,"output_tokens":30}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
         "One. Two.",
     ),
     Recorded {
         name: "anthropic: a thought with its signature",
         wire: Wire::Messages,
-        body: r#"event: message_start
-data: {"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}
-
-event: ping
-data: {"type": "ping"}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"6 times "}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"7"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQBCk=="}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: content_block_start
-data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"42"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":1}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":30}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#,
+        body: named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#
+            "ping" r#"{"type": "ping"}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"6 times "}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"7"}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQBCk=="}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "content_block_start" r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"42"}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":1}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":30}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
         text: "42",
         finish: Finish::Stop,
         renderable: false,
@@ -210,43 +147,20 @@ data: {"type":"message_stop"}
     Recorded {
         name: "anthropic: a call of a tool",
         wire: Wire::Messages,
-        body: r#"event: message_start
-data: {"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}
-
-event: ping
-data: {"type": "ping"}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me see."}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: content_block_start
-data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"city\": \"Os"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"lo\"}"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":1}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#,
+        body: named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#
+            "ping" r#"{"type": "ping"}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me see."}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "content_block_start" r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"city\": \"Os"}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"lo\"}"}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":1}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
         text: "Let me see.",
         finish: Finish::ToolCalls,
         renderable: true,
@@ -254,25 +168,14 @@ data: {"type":"message_stop"}
     Recorded {
         name: "anthropic: cut at the token limit",
         wire: Wire::Messages,
-        body: r#"event: message_start
-data: {"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"And then the"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":4}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#,
+        body: named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-haiku-4-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"And then the"}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":4}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
         text: "And then the",
         finish: Finish::Length,
         renderable: true,
@@ -280,79 +183,42 @@ data: {"type":"message_stop"}
     text(
         "responses: reasoning, then text",
         Wire::Responses,
-        r#"event: response.created
-data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.in_progress
-data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":3,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":4,"output_index":1,"item":{"id":"it_1"}}
-
-event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":5,"item_id":"it_1","output_index":1,"content_index":0,"delta":" Tabs\tand\n\n","logprobs":[],"obfuscation":"x"}
-
-event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":6,"item_id":"it_1","output_index":1,"content_index":0,"delta":"👩‍🔧 é ☃ ","logprobs":[],"obfuscation":"x"}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":7,"output_index":1,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":" Tabs\tand\n\n👩‍🔧 é ☃ "}]}}
-
-event: response.completed
-data: {"type":"response.completed","sequence_number":8,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"rs_1","type":"reasoning","summary":[]},{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":" Tabs\tand\n\n👩‍🔧 é ☃ "}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}
-
-"#,
+        named! {
+            "response.created" r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.in_progress" r#"{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":3,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":4,"output_index":1,"item":{"id":"it_1"}}"#
+            "response.output_text.delta" r#"{"type":"response.output_text.delta","sequence_number":5,"item_id":"it_1","output_index":1,"content_index":0,"delta":" Tabs\tand\n\n","logprobs":[],"obfuscation":"x"}"#
+            "response.output_text.delta" r#"{"type":"response.output_text.delta","sequence_number":6,"item_id":"it_1","output_index":1,"content_index":0,"delta":"👩‍🔧 é ☃ ","logprobs":[],"obfuscation":"x"}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":7,"output_index":1,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":" Tabs\tand\n\n👩‍🔧 é ☃ "}]}}"#
+            "response.completed" r#"{"type":"response.completed","sequence_number":8,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"rs_1","type":"reasoning","summary":[]},{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":" Tabs\tand\n\n👩‍🔧 é ☃ "}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}"#
+        },
         " Tabs\tand\n\n👩‍🔧 é ☃ ",
     ),
     text(
         "responses: kept by the provider",
         Wire::Responses,
-        r#"event: response.created
-data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.in_progress
-data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}
-
-event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"Seven.","logprobs":[],"obfuscation":"x"}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"Seven."}]}}
-
-event: response.completed
-data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"Seven."}]}],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}
-
-"#,
+        named! {
+            "response.created" r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.in_progress" r#"{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}"#
+            "response.output_text.delta" r#"{"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"Seven.","logprobs":[],"obfuscation":"x"}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"Seven."}]}}"#
+            "response.completed" r#"{"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"Seven."}]}],"parallel_tool_calls":true,"store":true,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}"#
+        },
         "Seven.",
     ),
     Recorded {
         name: "responses: a call of a function",
         wire: Wire::Responses,
-        body: r#"event: response.created
-data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.in_progress
-data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":3,"output_index":0,"item":{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"city\":\"Oslo\"}","call_id":"call_1","name":"weather"}}
-
-event: response.completed
-data: {"type":"response.completed","sequence_number":4,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"city\":\"Oslo\"}","call_id":"call_1","name":"weather"}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}
-
-"#,
+        body: named! {
+            "response.created" r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.in_progress" r#"{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":3,"output_index":0,"item":{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"city\":\"Oslo\"}","call_id":"call_1","name":"weather"}}"#
+            "response.completed" r#"{"type":"response.completed","sequence_number":4,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"city\":\"Oslo\"}","call_id":"call_1","name":"weather"}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}"#
+        },
         text: "",
         finish: Finish::ToolCalls,
         renderable: true,
@@ -360,25 +226,14 @@ data: {"type":"response.completed","sequence_number":4,"response":{"id":"resp_1"
     Recorded {
         name: "responses: cut at the token limit",
         wire: Wire::Responses,
-        body: r#"event: response.created
-data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.in_progress
-data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}
-
-event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"And then","logprobs":[],"obfuscation":"x"}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"And then"}]}}
-
-event: response.incomplete
-data: {"type":"response.incomplete","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"incomplete","background":false,"error":null,"incomplete_details":{"reason":"max_output_tokens"},"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"And then"}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}
-
-"#,
+        body: named! {
+            "response.created" r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.in_progress" r#"{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}"#
+            "response.output_text.delta" r#"{"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"And then","logprobs":[],"obfuscation":"x"}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"And then"}]}}"#
+            "response.incomplete" r#"{"type":"response.incomplete","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"incomplete","background":false,"error":null,"incomplete_details":{"reason":"max_output_tokens"},"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"And then"}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}"#
+        },
         text: "And then",
         finish: Finish::Length,
         renderable: true,
@@ -386,25 +241,14 @@ data: {"type":"response.incomplete","sequence_number":5,"response":{"id":"resp_1
     Recorded {
         name: "responses: a citation",
         wire: Wire::Responses,
-        body: r#"event: response.created
-data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.in_progress
-data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}
-
-event: response.output_item.added
-data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}
-
-event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"Rain","logprobs":[],"obfuscation":"x"}
-
-event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[{"type":"url_citation","url":"https://example.org","start_index":0,"end_index":4,"title":"x"}],"logprobs":[],"text":"Rain"}]}}
-
-event: response.completed
-data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[{"type":"url_citation","url":"https://example.org","start_index":0,"end_index":4,"title":"x"}],"logprobs":[],"text":"Rain"}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}
-
-"#,
+        body: named! {
+            "response.created" r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.in_progress" r#"{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":null,"metadata":{}}}"#
+            "response.output_item.added" r#"{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"it_0"}}"#
+            "response.output_text.delta" r#"{"type":"response.output_text.delta","sequence_number":3,"item_id":"it_0","output_index":0,"content_index":0,"delta":"Rain","logprobs":[],"obfuscation":"x"}"#
+            "response.output_item.done" r#"{"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[{"type":"url_citation","url":"https://example.org","start_index":0,"end_index":4,"title":"x"}],"logprobs":[],"text":"Rain"}]}}"#
+            "response.completed" r#"{"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1790000100,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"model":"gpt-5.6-luna","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[{"type":"url_citation","url":"https://example.org","start_index":0,"end_index":4,"title":"x"}],"logprobs":[],"text":"Rain"}]}],"parallel_tool_calls":true,"store":false,"temperature":1.0,"text":{"format":{"type":"text"}},"usage":{"input_tokens":21,"output_tokens":76,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":97},"metadata":{}}}"#
+        },
         text: "Rain",
         finish: Finish::Stop,
         renderable: false,
@@ -418,11 +262,10 @@ data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1"
     text(
         "gemini: the last piece has no text",
         Wire::Gemini,
-        r#"data: {"candidates":[{"content":{"parts":[{"text": "Ja."}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3,"totalTokenCount":10},"modelVersion":"gemini-2.5-flash","responseId":"r1"}
-
-data: {"candidates":[{"content":{"parts":[],"role":"model"},"index":0,"finishReason":"STOP","avgLogprobs":-0.010}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":5,"totalTokenCount":12},"modelVersion":"gemini-2.5-flash","responseId":"r1"}
-
-"#,
+        data! {
+            r#"{"candidates":[{"content":{"parts":[{"text": "Ja."}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3,"totalTokenCount":10},"modelVersion":"gemini-2.5-flash","responseId":"r1"}"#
+            r#"{"candidates":[{"content":{"parts":[],"role":"model"},"index":0,"finishReason":"STOP","avgLogprobs":-0.010}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":5,"totalTokenCount":12},"modelVersion":"gemini-2.5-flash","responseId":"r1"}"#
+        },
         "Ja.",
     ),
     Recorded {
