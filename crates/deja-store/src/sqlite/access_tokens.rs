@@ -9,7 +9,7 @@ use deja_core::operator::{Operator, TokenHash};
 use deja_core::store::{AccessTokens, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::rows::{time, time_or_none};
 use super::{Done, SqliteStore, operators};
 
@@ -64,8 +64,8 @@ impl AccessTokens for SqliteStore {
         self.writer
             .write(move |connection| {
                 let sql = "UPDATE access_tokens SET last_used = ?2 WHERE hash = ?1";
-                let touched = connection.execute(sql, params![hash.0, now.as_nanos()]);
-                touched.map(|_| Done::quiet(())).map_err(fault)
+                connection.execute(sql, params![hash.0, now.as_nanos()])?;
+                Ok(Done::quiet(()))
             })
             .await
     }

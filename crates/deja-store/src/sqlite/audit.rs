@@ -9,7 +9,7 @@ use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
 use rusqlite::{Connection, Params, Row, params};
 
-use super::fault::fault;
+use super::fault::Failed;
 use super::rows::{count, limit_of, number_before, time};
 use super::{Done, SqliteStore};
 
@@ -17,7 +17,7 @@ impl SqliteStore {
     /// Has `work` done, which says whether it did anything, and writes the row of the change with it if so.
     pub(super) async fn audited<F>(&self, change: &Change, work: F) -> Result<bool, StoreError>
     where
-        F: FnOnce(&Connection) -> Result<Done<bool>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<bool>, Failed> + Send + 'static,
     {
         let change = change.clone();
         let with_row = move |connection: &Connection| {
@@ -36,7 +36,7 @@ impl SqliteStore {
         params: impl Params + Send + 'static,
     ) -> Result<bool, StoreError> {
         self.audited(change, move |connection| {
-            let rows = connection.execute(sql, params).map_err(fault)?;
+            let rows = connection.execute(sql, params)?;
             Ok(Done::quiet(rows > 0))
         })
         .await
@@ -44,29 +44,26 @@ impl SqliteStore {
 }
 
 /// Writes the row of a change, in the savepoint of the change.
-pub(super) fn write(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+pub(super) fn write(connection: &Connection, change: &Change) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO changes (at, actor_id, actor, action, project_id, subject, detail)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )
-        .and_then(|mut insert| {
-            insert.execute(params![
-                change.at.as_nanos(),
-                change.actor.operator().as_ref().map(OperatorId::as_bytes),
-                change.actor.name(),
-                change.action,
-                change.project.as_ref().map(ProjectId::as_bytes),
-                change.subject,
-                change.detail,
-            ])
-        })
+        )?
+        .execute(params![
+            change.at.as_nanos(),
+            change.actor.operator().as_ref().map(OperatorId::as_bytes),
+            change.actor.name(),
+            change.action,
+            change.project.as_ref().map(ProjectId::as_bytes),
+            change.subject,
+            change.detail,
+        ])
         .map(drop)
-        .map_err(fault)
 }
 
 /// The same, if the change was done.
-pub(super) fn write_if(connection: &Connection, change: &Change, done: bool) -> Result<(), StoreError> {
+pub(super) fn write_if(connection: &Connection, change: &Change, done: bool) -> rusqlite::Result<()> {
     if done { write(connection, change) } else { Ok(()) }
 }
 
@@ -74,7 +71,7 @@ pub(super) fn write_if(connection: &Connection, change: &Change, done: bool) -> 
 impl Audit for SqliteStore {
     async fn note(&self, change: &Change) -> Result<(), StoreError> {
         let change = change.clone();
-        self.writer.write(move |connection| write(connection, &change).map(Done::quiet)).await
+        self.writer.write(move |connection| Ok(Done::quiet(write(connection, &change)?))).await
     }
 
     async fn changes(
@@ -115,8 +112,8 @@ impl Audit for SqliteStore {
                                ORDER BY number LIMIT ?4)";
                 let newest = i64::try_from(newest).unwrap_or(i64::MAX);
                 let params = params![action, before.as_nanos(), newest, limit_of(limit)];
-                let swept = connection.prepare_cached(sql).and_then(|mut delete| delete.execute(params));
-                swept.map(|swept| Done::quiet(swept as u64)).map_err(fault)
+                let swept = connection.prepare_cached(sql)?.execute(params);
+                Ok(Done::quiet(swept? as u64))
             })
             .await
     }

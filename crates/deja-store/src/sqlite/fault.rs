@@ -19,6 +19,22 @@ pub(super) fn is_full(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(reason) if reason.is::<DiskFull>())
 }
 
+/// Why a job of the writer came to nothing. Errors of SQLite become those of the store by `?`.
+#[derive(Debug)]
+pub(super) struct Failed(pub(super) StoreError);
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(fault(error))
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self(error)
+    }
+}
+
 /// The store's error for `error`.
 pub(super) fn fault(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {

@@ -11,7 +11,7 @@ use deja_core::rate_limit::Quota;
 use deja_core::store::{Admission, Keys, StoreError};
 use rusqlite::{Connection, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::projects::must_be_there;
 use super::rows::{count, names, quota, time, time_or_none};
 use super::{Done, SqliteStore};
@@ -33,22 +33,20 @@ impl Keys for SqliteStore {
                     "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
                                            quota_per_minute, quota_burst, expires)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                )
-                .and_then(|mut insert| {
-                    insert.execute(params![
-                        key.project.as_bytes(),
-                        key.id.as_bytes(),
-                        key.name,
-                        key.shown,
-                        key.hash.0,
-                        models,
-                        key.created.as_nanos(),
-                        key.revoked.map(Timestamp::as_nanos),
-                        key.quota.map(Quota::per_minute),
-                        key.quota.map(Quota::burst),
-                        key.expires.map(Timestamp::as_nanos),
-                    ])
-                })
+                )?
+                .execute(params![
+                    key.project.as_bytes(),
+                    key.id.as_bytes(),
+                    key.name,
+                    key.shown,
+                    key.hash.0,
+                    models,
+                    key.created.as_nanos(),
+                    key.revoked.map(Timestamp::as_nanos),
+                    key.quota.map(Quota::per_minute),
+                    key.quota.map(Quota::burst),
+                    key.expires.map(Timestamp::as_nanos),
+                ])
                 .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
             Ok(Done::then(true, move || {
                 if key.revoked.is_none() {
@@ -97,11 +95,8 @@ impl Keys for SqliteStore {
                 .prepare_cached(
                     "UPDATE keys SET revoked = ?3
                          WHERE project_id = ?1 AND key_id = ?2 AND revoked IS NULL",
-                )
-                .and_then(|mut update| {
-                    update.execute(params![project.as_bytes(), key.as_bytes(), at.as_nanos()])
-                })
-                .map_err(fault)?;
+                )?
+                .execute(params![project.as_bytes(), key.as_bytes(), at.as_nanos()])?;
             Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
         })
         .await

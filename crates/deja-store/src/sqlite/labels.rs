@@ -13,7 +13,6 @@ use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, Sto
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::{embedder_number, remove};
-use super::fault::fault;
 use super::forbidden::Pairs;
 use super::index::{Row, Vector};
 use super::rows::{count, limit_of, time, word};
@@ -49,20 +48,20 @@ impl Said {
     }
 
     /// Writes all of it, for the entry of this number.
-    fn write(&self, connection: &Connection, row: Row, change: &Change) -> Result<Labelled, StoreError> {
-        self.write_label(connection, row, change.at).map_err(fault)?;
+    fn write(&self, connection: &Connection, row: Row, change: &Change) -> rusqlite::Result<Labelled> {
+        self.write_label(connection, row, change.at)?;
         let forbids = !self.answers && self.met == Met::Served;
         if self.source == LabelSource::Judge || !(forbids || self.answers) {
             return Ok(Labelled::Kept);
         }
-        let taken_back = self.take_back(connection, row).map_err(fault)?;
+        let taken_back = self.take_back(connection, row)?;
         if self.answers {
             audit::write_if(connection, change, taken_back)?;
             return Ok(if taken_back { Labelled::Allowed } else { Labelled::Kept });
         }
-        self.forbid(connection, row, change.at).map_err(fault)?;
+        self.forbid(connection, row, change.at)?;
         audit::write(connection, change)?;
-        if !self.quarantine(connection, row, change.at).map_err(fault)? {
+        if !self.quarantine(connection, row, change.at)? {
             return Ok(Labelled::Forbidden);
         }
         audit::write(connection, &change.quarantining())?;
@@ -156,14 +155,14 @@ impl Labels for SqliteStore {
         let (memory, change, said) = (Arc::clone(&self.memory), change.clone(), Said::of(project, &label));
         self.writer
             .write(move |connection| {
-                let Some(row) = remove::row_of(connection, project, said.entry).map_err(fault)? else {
+                let Some(row) = remove::row_of(connection, project, said.entry)? else {
                     return Ok(Done::quiet(None));
                 };
                 let labelled = said.write(connection, row, &change)?;
                 if labelled == Labelled::Kept {
                     return Ok(Done::quiet(Some(labelled)));
                 }
-                let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
+                let pairs = Pairs::read(connection, project, memory.own_embedder())?;
                 Ok(Done::then(Some(labelled), move || {
                     memory.forbidden.put(project, pairs);
                     if labelled == Labelled::Quarantined {
@@ -228,7 +227,7 @@ impl Labels for SqliteStore {
             }
             Ok(Done::quiet(()))
         };
-        self.writer.write_if_room(move |connection| write(connection).map_err(fault)).await
+        self.writer.write_if_room(write).await
     }
 
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
@@ -263,16 +262,13 @@ impl Labels for SqliteStore {
             .write(move |connection| {
                 let mut swept = 0;
                 let mut changed = Vec::new();
-                for project in projects(connection).map_err(fault)? {
+                for project in projects(connection)? {
                     let surplus = |table, age| sweep(connection, table, age, project, newest, limit);
-                    swept += surplus("answered", "at").map_err(fault)?;
-                    swept += surplus("labels", "number").map_err(fault)?;
-                    let wrong = surplus("wrong_answers", "number").map_err(fault)?;
+                    swept += surplus("answered", "at")?;
+                    swept += surplus("labels", "number")?;
+                    let wrong = surplus("wrong_answers", "number")?;
                     if wrong > 0 {
-                        changed.push((
-                            project,
-                            Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?,
-                        ));
+                        changed.push((project, Pairs::read(connection, project, memory.own_embedder())?));
                     }
                     swept += wrong;
                 }

@@ -50,7 +50,6 @@ use deja_core::store::{EntryFilter, Store, StoreError};
 
 pub(crate) use backup::backup;
 use catalog::Catalog;
-use fault::fault;
 use forbidden::Forbidden;
 use index::{Index, Row, Scans};
 use limits::Buckets;
@@ -109,7 +108,10 @@ impl Store for SqliteStore {
         let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
                    ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
         self.writer
-            .write_if_room(|connection| connection.execute(sql, []).map(|_| Done::quiet(())).map_err(fault))
+            .write_if_room(|connection| {
+                connection.execute(sql, [])?;
+                Ok(Done::quiet(()))
+            })
             .await
     }
 

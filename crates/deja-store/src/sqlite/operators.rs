@@ -8,7 +8,7 @@ use deja_core::operator::{Email, Invite, Operator, PasswordHash, Purpose, TokenH
 use deja_core::store::{Invites, Operators, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::rows::{time, time_or_none, word};
 use super::{Done, SqliteStore};
 
@@ -53,18 +53,18 @@ impl Operators for SqliteStore {
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
         let operator = operator.clone();
         self.audited(change, move |connection| {
-            let Some(before) = by_id(connection, operator.id).map_err(fault)? else {
+            let Some(before) = by_id(connection, operator.id)? else {
                 return Ok(Done::quiet(false));
             };
-            update(connection, &operator).map_err(fault)?;
-            if !has_owner(connection).map_err(fault)? {
-                return Err(StoreError::last_owner());
+            update(connection, &operator)?;
+            if !has_owner(connection)? {
+                return Err(StoreError::last_owner().into());
             }
             if before.password != operator.password || operator.disabled.is_some() {
-                end_sessions(connection, operator.id).map_err(fault)?;
+                end_sessions(connection, operator.id)?;
             }
             if !operator.is_active_owner() {
-                end_links(connection, &operator).map_err(fault)?;
+                end_links(connection, &operator)?;
             }
             Ok(Done::quiet(true))
         })
@@ -77,7 +77,7 @@ impl Invites for SqliteStore {
     async fn create_invite(&self, invite: &Invite, change: &Change) -> Result<(), StoreError> {
         let invite = invite.clone();
         self.audited(change, move |connection| {
-            replace_earlier(connection, &invite.purpose).map_err(fault)?;
+            replace_earlier(connection, &invite.purpose)?;
             insert_invite(connection, &invite)?;
             Ok(Done::quiet(true))
         })
@@ -107,20 +107,20 @@ impl Invites for SqliteStore {
     ) -> Result<bool, StoreError> {
         let (token, operator, now) = (*token, operator.clone(), change.at);
         self.audited(change, move |connection| {
-            let Some(invite) = working(connection, token, now).map_err(fault)? else {
+            let Some(invite) = working(connection, token, now)? else {
                 return Ok(Done::quiet(false));
             };
             match invite.purpose {
                 Purpose::Join { .. } => insert(connection, &operator)?,
                 Purpose::ResetPassword { operator: whose } => {
-                    let found = by_id(connection, whose).map_err(fault)?.filter(|_| whose == operator.id);
+                    let found = by_id(connection, whose)?.filter(|_| whose == operator.id);
                     let Some(found) = found else { return Ok(Done::quiet(false)) };
                     let changed = Operator { password: operator.password, ..found };
-                    update(connection, &changed).map_err(fault)?;
-                    end_sessions(connection, whose).map_err(fault)?;
+                    update(connection, &changed)?;
+                    end_sessions(connection, whose)?;
                 }
             }
-            connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
+            connection.execute("DELETE FROM invites WHERE token = ?1", [token.0])?;
             Ok(Done::quiet(true))
         })
         .await

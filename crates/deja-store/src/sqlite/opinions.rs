@@ -10,7 +10,6 @@ use deja_core::money::NanoUsd;
 use deja_core::store::{Opinions, Questions, StoreError};
 use rusqlite::{OptionalExtension, params};
 
-use super::fault::fault;
 use super::rows::{count, limit_of, signed};
 use super::{Done, SqliteStore};
 use crate::sums::plus;
@@ -52,20 +51,16 @@ impl Opinions for SqliteStore {
                          SELECT project_id, ?2, 1, ?3 FROM projects WHERE project_id = ?1
                          ON CONFLICT DO UPDATE SET asked = asked + 1, cost = {}",
                         plus("min", "cost", "excluded.cost")
-                    ))
-                    .and_then(|mut insert| {
-                        insert.execute(params![project.as_bytes(), day, signed(cost.as_nanos())])
-                    })
-                    .map_err(fault)?;
+                    ))?
+                    .execute(params![project.as_bytes(), day, signed(cost.as_nanos())])?;
                 if let Some(said) = said {
                     connection
                         .prepare_cached(
                             "INSERT INTO opinions (project_id, pair, same, day)
                              SELECT project_id, ?2, ?3, ?4 FROM projects WHERE project_id = ?1
                              ON CONFLICT DO UPDATE SET same = excluded.same, day = excluded.day",
-                        )
-                        .and_then(|mut insert| insert.execute(params![project.as_bytes(), pair.0, said, day]))
-                        .map_err(fault)?;
+                        )?
+                        .execute(params![project.as_bytes(), pair.0, said, day])?;
                 }
                 Ok(Done::quiet(()))
             })
@@ -96,10 +91,7 @@ impl Opinions for SqliteStore {
                         "DELETE FROM {table} WHERE (project_id, {key}) IN
                              (SELECT project_id, {key} FROM {table} WHERE day < ?1 LIMIT ?2)"
                     );
-                    connection
-                        .prepare_cached(&sql)
-                        .and_then(|mut delete| delete.execute(params![day, limit_of(limit)]))
-                        .map_err(fault)
+                    connection.prepare_cached(&sql)?.execute(params![day, limit_of(limit)])
                 };
                 delete("questions", "day")?;
                 Ok(Done::quiet(delete("opinions", "pair")? as u64))

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::audit;
 use super::entries::{PURGED_AT_ONCE, remove, removed};
-use super::fault::{conflict, fault};
+use super::fault::{Failed, conflict};
 use super::rows::{count, quota, time, unreadable, word};
 use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 
@@ -29,23 +29,21 @@ impl Projects for SqliteStore {
                     "INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst,
                                                suspended, settings, created)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                )
-                .and_then(|mut insert| {
-                    insert.execute(params![
-                        project.id.as_bytes(),
-                        project.slug.as_str(),
-                        project.name,
-                        project.tier.as_str(),
-                        project.custom_quota.map(Quota::per_minute),
-                        project.custom_quota.map(Quota::burst),
-                        project.suspended,
-                        settings_json(&project)?,
-                        project.created.as_nanos(),
-                    ])
-                })
+                )?
+                .execute(params![
+                    project.id.as_bytes(),
+                    project.slug.as_str(),
+                    project.name,
+                    project.tier.as_str(),
+                    project.custom_quota.map(Quota::per_minute),
+                    project.custom_quota.map(Quota::burst),
+                    project.suspended,
+                    settings_json(&project)?,
+                    project.created.as_nanos(),
+                ])
                 .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
             if let Some(maker) = maker {
-                members::add_owner(connection, project.id, maker).map_err(fault)?;
+                members::add_owner(connection, project.id, maker)?;
             }
             Ok(Done::then(true, move || memory.catalog.put_project(project)))
         })
@@ -69,30 +67,24 @@ impl Projects for SqliteStore {
                     "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
                                              suspended = ?6, settings = ?7
                          WHERE project_id = ?1 AND slug <> {MARK}"
-                ))
-                .and_then(|mut update| {
-                    update.execute(params![
-                        given.id.as_bytes(),
-                        given.name,
-                        given.tier.as_str(),
-                        given.custom_quota.map(Quota::per_minute),
-                        given.custom_quota.map(Quota::burst),
-                        given.suspended,
-                        settings_json(&given)?,
-                    ])
-                })
-                .map_err(fault)?;
+                ))?
+                .execute(params![
+                    given.id.as_bytes(),
+                    given.name,
+                    given.tier.as_str(),
+                    given.custom_quota.map(Quota::per_minute),
+                    given.custom_quota.map(Quota::burst),
+                    given.suspended,
+                    settings_json(&given)?,
+                ])?;
             if changed == 0 {
                 return Ok(Done::quiet(false));
             }
             // Slug and creation are those of the database, whatever was given.
             let sql = format!("{SELECT} WHERE project_id = ?1");
-            let kept = connection
-                .prepare_cached(&sql)
-                .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
-                .map_err(fault)?;
-            samples::trim(connection, Band::all().map(|band| (given.id, band))).map_err(fault)?;
-            request_log::let_go(connection, &kept, at).map_err(fault)?;
+            let kept = connection.prepare_cached(&sql)?.query_row([given.id.as_bytes()], from_row)?;
+            samples::trim(connection, Band::all().map(|band| (given.id, band)))?;
+            request_log::let_go(connection, &kept, at)?;
             Ok(Done::then(true, move || memory.catalog.put_project(kept)))
         })
         .await
@@ -117,7 +109,7 @@ impl SqliteStore {
     pub(crate) fn finish_deletions(&self) -> impl Future<Output = ()> + Send + use<> {
         let (memory, writer) = (Arc::clone(&self.memory), self.writer.clone());
         async move {
-            let all = |connection: &Connection| marked(connection).map(Done::quiet).map_err(fault);
+            let all = |connection: &Connection| Ok(Done::quiet(marked(connection)?));
             // A store that is closed at once leaves them to the next.
             for project in writer.write(all).await.unwrap_or_default() {
                 if let Err(error) = remove_marked(Arc::clone(&memory), &writer, project).await {
@@ -133,15 +125,12 @@ impl SqliteStore {
 const MARK: &str = "'deleted-' || lower(hex(project_id))";
 
 /// A conflict if the project is gone or its deletion has begun: what is added then is nobody's.
-pub(super) fn must_be_there(connection: &Connection, project: ProjectId) -> Result<(), StoreError> {
+pub(super) fn must_be_there(connection: &Connection, project: ProjectId) -> Result<(), Failed> {
     let sql = format!("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1 AND slug <> {MARK})");
-    let there = connection
-        .prepare_cached(&sql)
-        .and_then(|mut select| select.query_row([project.as_bytes()], |row| row.get::<_, bool>(0)));
-    if there.map_err(fault)? {
+    if connection.prepare_cached(&sql)?.query_row([project.as_bytes()], |row| row.get(0))? {
         return Ok(());
     }
-    Err(StoreError::Conflict(format!("there is no project {project} any more")))
+    Err(StoreError::Conflict(format!("there is no project {project} any more")).into())
 }
 
 /// Begins a deletion: from now on the project is not there for anybody. Whether it was.
@@ -155,7 +144,7 @@ async fn mark(
         "UPDATE projects SET slug = {MARK}, suspended = TRUE WHERE project_id = ?1 AND slug <> {MARK}"
     );
     let work = move |connection: &Connection| {
-        let begun = connection.execute(&sql, [project.as_bytes()]).map_err(fault)? > 0;
+        let begun = connection.execute(&sql, [project.as_bytes()])? > 0;
         audit::write_if(connection, &change, begun)?;
         Ok(Done::then(begun, move || memory.catalog.remove_project(project)))
     };
@@ -173,15 +162,12 @@ fn marked(connection: &Connection) -> rusqlite::Result<Vec<ProjectId>> {
 /// Removes a project that is marked: its entries in parts, since what one transaction removes takes a time that grows with its square,
 /// and all others wait. The last takes what came meanwhile, and all else with the project.
 async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId) -> Result<(), StoreError> {
-    let part =
-        move |connection: &Connection| remove::rows_of(connection, project, PURGED_AT_ONCE).map_err(fault);
+    let part = move |connection: &Connection| Ok(remove::rows_of(connection, project, PURGED_AT_ONCE)?);
     while removed(Arc::clone(&memory), writer, part).await? > 0 {}
     let last = move |connection: &Connection| {
-        let rows = remove::rows_of(connection, project, usize::MAX).map_err(fault)?;
-        let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
-        connection
-            .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
-            .map_err(fault)?;
+        let rows = remove::rows_of(connection, project, usize::MAX)?;
+        let gone = remove::remove(connection, memory.own_embedder(), &rows)?;
+        connection.execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])?;
         Ok(Done::then((), move || {
             // A provider that was changed meanwhile.
             memory.catalog.remove_project(project);

@@ -10,7 +10,7 @@ use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::projects::must_be_there;
 use super::rows::{names, time, word};
 use super::{Done, SqliteStore};
@@ -55,34 +55,30 @@ impl ProviderConfigs for SqliteStore {
         let (provider, memory) = (provider.clone(), Arc::clone(&self.memory));
         self.audited(change, move |connection| {
             let (project, name) = (provider.project.as_bytes(), &provider.name);
-            let changed = connection
-                .execute(
-                    "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
+            let changed = connection.execute(
+                "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
                                 kind = ?7
                          WHERE project_id = ?1 AND name = ?2",
-                    params![
-                        project,
-                        name,
-                        provider.base_url,
-                        models_json(&provider)?,
-                        provider.sealed_secret,
-                        provider.allow_private,
-                        provider.kind.as_str(),
-                    ],
-                )
-                .map_err(fault)?;
+                params![
+                    project,
+                    name,
+                    provider.base_url,
+                    models_json(&provider)?,
+                    provider.sealed_secret,
+                    provider.allow_private,
+                    provider.kind.as_str(),
+                ],
+            )?;
             if changed == 0 {
                 return Ok(Done::quiet(false));
             }
-            connection
-                .execute(
-                    "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
-                    params![project, name],
-                )
-                .map_err(fault)?;
+            connection.execute(
+                "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
+                params![project, name],
+            )?;
             write_models(connection, &provider)?;
             let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
-            let kept = connection.query_row(&sql, params![project, name], from_row).map_err(fault)?;
+            let kept = connection.query_row(&sql, params![project, name], from_row)?;
             Ok(Done::then(true, move || memory.catalog.put_provider(kept)))
         })
         .await
@@ -108,12 +104,10 @@ impl ProviderConfigs for SqliteStore {
     ) -> Result<bool, StoreError> {
         let (name, memory) = (name.to_owned(), Arc::clone(&self.memory));
         self.audited(change, move |connection| {
-            let removed = connection
-                .execute(
-                    "DELETE FROM providers WHERE project_id = ?1 AND name = ?2",
-                    params![project.as_bytes(), name],
-                )
-                .map_err(fault)?;
+            let removed = connection.execute(
+                "DELETE FROM providers WHERE project_id = ?1 AND name = ?2",
+                params![project.as_bytes(), name],
+            )?;
             Ok(Done::then(removed > 0, move || memory.catalog.remove_provider(project, &name)))
         })
         .await
@@ -133,12 +127,10 @@ impl ProviderConfigs for SqliteStore {
         let sealed = sealed.to_vec();
         self.writer
             .write(move |connection| {
-                connection
-                    .execute(
-                        "INSERT INTO facts (name, value) VALUES ('key_check', ?1) ON CONFLICT DO NOTHING",
-                        [sealed],
-                    )
-                    .map_err(fault)?;
+                connection.execute(
+                    "INSERT INTO facts (name, value) VALUES ('key_check', ?1) ON CONFLICT DO NOTHING",
+                    [sealed],
+                )?;
                 Ok(Done::quiet(()))
             })
             .await

@@ -18,7 +18,6 @@ use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::fault::fault;
 use super::rows::{count, limit_of, signed, time, word};
 use super::{Done, SqliteStore};
 use crate::order::{log_order, log_reads_through};
@@ -34,9 +33,7 @@ impl RequestLog for SqliteStore {
             return Ok(());
         }
         let requests = requests.to_vec();
-        self.writer
-            .write_if_room(move |connection| insert(connection, &requests).map(Done::quiet).map_err(fault))
-            .await
+        self.writer.write_if_room(move |connection| Ok(Done::quiet(insert(connection, &requests)?))).await
     }
 
     async fn logged(
@@ -97,12 +94,12 @@ impl RequestLog for SqliteStore {
         let projects = self.memory.catalog.projects();
         self.writer
             .write(move |connection| {
-                let mut most = delete_old(connection, now, limit).map_err(fault)?;
+                let mut most = delete_old(connection, now, limit)?;
                 for project in projects {
                     let logging = Logging::from(&project.settings);
                     most = most
-                        .max(delete_surplus(connection, project.id, logging.requests, limit).map_err(fault)?)
-                        .max(forget_texts(connection, project.id, logging.texts, now, limit).map_err(fault)?);
+                        .max(delete_surplus(connection, project.id, logging.requests, limit)?)
+                        .max(forget_texts(connection, project.id, logging.texts, now, limit)?);
                 }
                 Ok(Done::quiet(most))
             })

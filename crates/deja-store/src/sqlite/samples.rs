@@ -11,7 +11,6 @@ use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, NewSample, Sample, Sample
 use deja_core::store::{Samples, StoreError};
 use rusqlite::{Connection, Row, params};
 
-use super::fault::fault;
 use super::rows::{limit_of, time, time_or_none, unreadable, word};
 use super::{Done, SqliteStore};
 
@@ -22,9 +21,7 @@ impl Samples for SqliteStore {
             return Ok(());
         }
         let samples = samples.to_vec();
-        self.writer
-            .write_if_room(move |connection| keep(connection, &samples, now).map(Done::quiet).map_err(fault))
-            .await
+        self.writer.write_if_room(move |connection| Ok(Done::quiet(keep(connection, &samples, now)?))).await
     }
 
     async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError> {
@@ -51,10 +48,8 @@ impl Samples for SqliteStore {
                        (SELECT project_id, band, sample_id FROM samples WHERE expires <= ?1 LIMIT ?2)";
         self.writer
             .write(move |connection| {
-                let swept = connection
-                    .prepare_cached(sql)
-                    .and_then(|mut delete| delete.execute(params![now.as_nanos(), limit_of(limit)]))
-                    .map_err(fault)?;
+                let swept =
+                    connection.prepare_cached(sql)?.execute(params![now.as_nanos(), limit_of(limit)])?;
                 Ok(Done::quiet(swept as u64))
             })
             .await

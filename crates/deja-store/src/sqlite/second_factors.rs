@@ -8,7 +8,7 @@ use deja_core::second_factor::SecondFactor;
 use deja_core::store::{SecondFactors, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::rows::{count, signed, time};
 use super::{Done, SqliteStore};
 
@@ -41,9 +41,7 @@ impl SecondFactors for SqliteStore {
             insert(connection, operator, &factor)
                 .map_err(|error| conflict(error, || "a second factor is there, or no operator".to_owned()))?;
             let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token IS NOT ?2";
-            connection
-                .execute(sql, params![operator.as_bytes(), keep.map(|token| token.0)])
-                .map_err(fault)?;
+            connection.execute(sql, params![operator.as_bytes(), keep.map(|token| token.0)])?;
             Ok(Done::quiet(true))
         })
         .await
@@ -60,8 +58,7 @@ impl SecondFactors for SqliteStore {
             .write(move |connection| {
                 let sql =
                     "UPDATE second_factors SET last_step = ?2 WHERE operator_id = ?1 AND last_step < ?2";
-                let used =
-                    connection.execute(sql, params![operator.as_bytes(), signed(step)]).map_err(fault)?;
+                let used = connection.execute(sql, params![operator.as_bytes(), signed(step)])?;
                 Ok(Done::quiet(used > 0))
             })
             .await

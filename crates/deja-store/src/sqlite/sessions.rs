@@ -8,7 +8,7 @@ use deja_core::operator::{Operator, PasswordHash, Session, TokenHash};
 use deja_core::store::{Sessions, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::rows::time;
 use super::{Done, SqliteStore, audit, operators};
 
@@ -80,13 +80,11 @@ impl Sessions for SqliteStore {
         let token = *token;
         self.writer
             .write(move |connection| {
-                connection
-                    .execute(
-                        "UPDATE sessions SET last_seen = ?2, expires = ?3 WHERE token = ?1",
-                        params![token.0, now.as_nanos(), expires.as_nanos()],
-                    )
-                    .map(|_| Done::quiet(()))
-                    .map_err(fault)
+                connection.execute(
+                    "UPDATE sessions SET last_seen = ?2, expires = ?3 WHERE token = ?1",
+                    params![token.0, now.as_nanos(), expires.as_nanos()],
+                )?;
+                Ok(Done::quiet(()))
             })
             .await
     }
@@ -126,7 +124,7 @@ impl Sessions for SqliteStore {
         self.writer
             .write(move |connection| {
                 let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token IS NOT ?2";
-                let ended = connection.execute(sql, params![operator.as_bytes(), keep]).map_err(fault)?;
+                let ended = connection.execute(sql, params![operator.as_bytes(), keep])?;
                 audit::write(connection, &change)?;
                 Ok(Done::quiet(ended as u64))
             })
@@ -140,7 +138,7 @@ impl Sessions for SqliteStore {
                 for sql in
                     ["DELETE FROM sessions WHERE expires <= ?1", "DELETE FROM invites WHERE expires <= ?1"]
                 {
-                    swept += connection.execute(sql, [now.as_nanos()]).map_err(fault)?;
+                    swept += connection.execute(sql, [now.as_nanos()])?;
                 }
                 Ok(Done::quiet(swept as u64))
             })

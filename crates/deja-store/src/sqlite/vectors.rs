@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::{embedder_number, put_vector, remove};
-use super::fault::fault;
 use super::index::{Row, Vector};
 use super::rows::unreadable;
 use super::{Done, EmbedderNumber, SqliteStore};
@@ -89,11 +88,11 @@ impl Vectors for SqliteStore {
             .transpose()?;
         self.writer
             .write_if_room(move |connection| {
-                let number = embedder_number(connection, &embedder).map_err(fault)?;
-                let Some(before) = stored(connection, project, entry, number).map_err(fault)? else {
+                let number = embedder_number(connection, &embedder)?;
+                let Some(before) = stored(connection, project, entry, number)? else {
                     return Ok(Done::quiet(false));
                 };
-                put_vector(connection, before.row, number, vector.as_ref()).map_err(fault)?;
+                put_vector(connection, before.row, number, vector.as_ref())?;
                 Ok(Done::then(true, move || {
                     memory.stale_claims.claims.lock().remove(&(embedder, before.row));
                     if memory.own_embedder() == Some(number) {

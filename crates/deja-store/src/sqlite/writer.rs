@@ -16,7 +16,7 @@ use deja_core::store::StoreError;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::{DiskFull, closed, fault, is_full, not_committed};
+use super::fault::{DiskFull, Failed, closed, is_full, not_committed};
 use super::load::Load;
 use super::lock::DirectoryLock;
 use super::reserve::Reserve;
@@ -65,19 +65,19 @@ trait Job: Send {
 struct Task<T, F> {
     needs_room: bool,
     work: Option<F>,
-    result: Option<Result<Done<T>, StoreError>>,
+    result: Option<Result<Done<T>, Failed>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send,
+    F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send,
 {
     fn run(&mut self, connection: &Connection) -> bool {
         let Some(work) = self.work.take() else { return false };
         let result = catch_unwind(AssertUnwindSafe(|| work(connection)))
-            .unwrap_or_else(|_| Err(StoreError::Internal("a write panicked".into())));
+            .unwrap_or_else(|_| Err(StoreError::Internal("a write panicked".into()).into()));
         let keep = result.is_ok();
         self.result = Some(result);
         keep
@@ -88,12 +88,12 @@ where
     }
 
     fn found_full(&self) -> bool {
-        self.result.as_ref().is_some_and(|result| result.as_ref().is_err_and(is_full))
+        self.result.as_ref().is_some_and(|result| result.as_ref().is_err_and(|Failed(error)| is_full(error)))
     }
 
     fn finish(self: Box<Self>, committed: Result<(), &str>) {
         let answer = match (self.result, committed) {
-            (Some(Err(error)), _) => Err(error),
+            (Some(Err(Failed(error))), _) => Err(error),
             (Some(Ok(done)), Ok(())) => {
                 // Committed, and yet an error: what is in memory may be as it was before.
                 let changed = done.effect.map_or(Ok(()), |effect| catch_unwind(AssertUnwindSafe(effect)));
@@ -140,7 +140,7 @@ impl Writer {
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
     {
         self.queue(work, false).await
     }
@@ -149,7 +149,7 @@ impl Writer {
     pub(super) async fn write_if_room<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
     {
         self.queue(work, true).await
     }
@@ -157,7 +157,7 @@ impl Writer {
     async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Task { needs_room, work: Some(work), result: None, reply });
@@ -228,7 +228,7 @@ fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dy
     }
     // Until what is in memory has followed.
     let _apart = load.apart_from_pieces();
-    let outcome = transact(connection, batch);
+    let outcome = transact(connection, batch).map_err(|Failed(error)| error);
     if let Err(error) = &outcome {
         tracing::error!(%error, "a transaction failed");
         if !connection.is_autocommit() {
@@ -250,26 +250,24 @@ fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dy
     }
 }
 
-fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    let step = |sql: &str| -> Result<(), StoreError> {
-        connection.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(fault)?;
-        Ok(())
-    };
+fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+    let step = |sql| connection.prepare_cached(sql)?.execute([]);
     step("BEGIN IMMEDIATE")?;
     for job in batch {
         step("SAVEPOINT job")?;
         if !job.run(connection) {
             // A full disk may have ended the whole transaction: then nothing of the batch is kept.
             if connection.is_autocommit() && job.found_full() {
-                return Err(DiskFull.into());
+                return Err(StoreError::from(DiskFull).into());
             } else if connection.is_autocommit() {
-                return Err(not_committed("the transaction was rolled back"));
+                return Err(not_committed("the transaction was rolled back").into());
             }
             step("ROLLBACK TO job")?;
         }
         step("RELEASE job")?;
     }
-    step("COMMIT")
+    step("COMMIT")?;
+    Ok(())
 }
 
 /// Moves the log's pages into the database, so that the log begins anew in the room that it has.
@@ -310,7 +308,8 @@ mod tests {
         let lock = DirectoryLock::acquire(directory.path()).unwrap();
         let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
         let insert = |connection: &Connection| {
-            connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(|_| Done::quiet(()))
+            connection.execute("INSERT INTO numbers VALUES (1)", [])?;
+            Ok(Done::quiet(()))
         };
         let error = writer.write_if_room(insert).await.unwrap_err();
         assert!(error.to_string().contains("full: make room"), "{error}");
@@ -336,7 +335,7 @@ mod tests {
         let insert = |next: Option<i64>| {
             writer.write(move |connection| {
                 let inserted = connection.execute("INSERT INTO numbers (next) VALUES (?1)", [next]);
-                inserted.map(|_| Done::quiet(())).map_err(fault)
+                Ok(Done::quiet(inserted.map(drop)?))
             })
         };
         insert(Some(9)).await.unwrap_err();
@@ -351,18 +350,15 @@ mod tests {
         let lock = DirectoryLock::acquire(directory.path()).unwrap();
         let reserve = Reserve::take(directory.path()).unwrap();
         let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
-        let insert = |connection: &Connection| {
-            connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(drop)
-        };
-        let broken = writer.write(move |connection| insert(connection).map(|()| Done::then((), broken)));
-        let well = writer.write(move |connection| insert(connection).map(Done::quiet));
+        let insert = |connection: &Connection| connection.execute("INSERT INTO numbers VALUES (1)", []);
+        let broken = writer.write(move |connection| Ok(Done::then(insert(connection)?, broken)));
+        let well = writer.write(move |connection| Ok(Done::quiet(insert(connection)?)));
         let (broken, well) = tokio::join!(broken, well);
         assert!(matches!(broken, Err(StoreError::Internal(_))), "{broken:?}");
         well.unwrap();
         let count = "SELECT count(*) FROM numbers";
         let count = writer.write(move |connection| {
-            let count: i64 = connection.query_row(count, [], |row| row.get(0)).map_err(fault)?;
-            Ok(Done::quiet(count))
+            Ok(Done::quiet(connection.query_row(count, [], |row| row.get::<_, i64>(0))?))
         });
         assert_eq!(count.await.unwrap(), 2);
     }

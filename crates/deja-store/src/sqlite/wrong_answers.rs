@@ -14,7 +14,6 @@ use deja_core::store::{Probe, Quarantined, StoreError, WrongAnswers};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::remove;
-use super::fault::fault;
 use super::forbidden::Pairs;
 use super::rows::{count, limit_of, number_before, signed, time, word};
 use super::{Done, SqliteStore};
@@ -92,10 +91,10 @@ impl WrongAnswers for SqliteStore {
     async fn allow(&self, project: ProjectId, number: u64, change: &Change) -> Result<bool, StoreError> {
         let memory = Arc::clone(&self.memory);
         self.audited(change, move |connection| {
-            if !allow(connection, project, number).map_err(fault)? {
+            if !allow(connection, project, number)? {
                 return Ok(Done::quiet(false));
             }
-            let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
+            let pairs = Pairs::read(connection, project, memory.own_embedder())?;
             Ok(Done::then(true, move || memory.forbidden.put(project, pairs)))
         })
         .await
@@ -143,13 +142,11 @@ impl WrongAnswers for SqliteStore {
     ) -> Result<bool, StoreError> {
         let memory = Arc::clone(&self.memory);
         self.audited(change, move |connection| {
-            let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
+            let Some(row) = remove::row_of(connection, project, entry)? else {
                 return Ok(Done::quiet(false));
             };
-            let released = connection
-                .prepare_cached("DELETE FROM quarantine WHERE entry = ?1")
-                .and_then(|mut delete| delete.execute([row]))
-                .map_err(fault)?;
+            let released =
+                connection.prepare_cached("DELETE FROM quarantine WHERE entry = ?1")?.execute([row])?;
             Ok(Done::then(released > 0, move || memory.forbidden.release(row)))
         })
         .await

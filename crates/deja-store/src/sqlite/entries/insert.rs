@@ -9,7 +9,7 @@ use deja_core::id::ProjectId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::super::fault::{conflict, fault};
+use super::super::fault::{Failed, conflict};
 use super::super::index::{Gone, Placed, Row, Vector};
 use super::super::projects::must_be_there;
 use super::super::rows::{parameters_column, signed};
@@ -22,20 +22,20 @@ pub(super) fn insert(
     memory: Arc<Memory>,
     new: NewEntry,
     vector: Option<(EmbedderId, Vector)>,
-) -> Result<Done<Inserted>, StoreError> {
+) -> Result<Done<Inserted>, Failed> {
     must_be_there(connection, new.scope.project())?;
     let mut gone = Vec::new();
-    let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash).map_err(fault)?;
+    let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash)?;
     if let Some((row, expires)) = twin {
         if !new.replaces && expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
-            let twin = texts::read(connection, row).map_err(fault)?;
+            let twin = texts::read(connection, row)?;
             let (twin, _) = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
             return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));
         }
-        gone = remove::remove(connection, memory.own_embedder(), &[row]).map_err(fault)?;
+        gone = remove::remove(connection, memory.own_embedder(), &[row])?;
     }
     let (row, embedder) = write(connection, &new, vector.as_ref())?;
-    gone.extend(evict(connection, &memory, &new, row).map_err(fault)?);
+    gone.extend(evict(connection, &memory, &new, row)?);
 
     Ok(Done::then(Inserted::New, move || {
         memory.forget(&gone);
@@ -77,9 +77,9 @@ fn write(
     connection: &Connection,
     new: &NewEntry,
     vector: Option<&(EmbedderId, Vector)>,
-) -> Result<(Row, Option<EmbedderNumber>), StoreError> {
+) -> Result<(Row, Option<EmbedderNumber>), Failed> {
     let project = new.scope.project();
-    let scope = scope_number(connection, new).map_err(fault)?;
+    let scope = scope_number(connection, new)?;
     let entry = &new.entry;
     connection
         .prepare_cached(
@@ -87,47 +87,42 @@ fn write(
                                   input_tokens, output_tokens, tokens_estimated, model, provider,
                                   served_model, prompt, answer, record)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-        )
-        .and_then(|mut insert| {
-            insert.execute(params![
-                project.as_bytes(),
-                entry.id.as_bytes(),
-                scope,
-                new.prompt_hash.0,
-                entry.created.as_nanos(),
-                entry.expires.map(Timestamp::as_nanos),
-                signed(entry.answer.input_tokens),
-                signed(entry.answer.output_tokens),
-                entry.answer.tokens_estimated,
-                entry.model,
-                entry.answer.provider,
-                entry.answer.served_model,
-                entry.prompt,
-                entry.answer.text,
-                entry.answer.record.as_deref(),
-            ])
-        })
+        )?
+        .execute(params![
+            project.as_bytes(),
+            entry.id.as_bytes(),
+            scope,
+            new.prompt_hash.0,
+            entry.created.as_nanos(),
+            entry.expires.map(Timestamp::as_nanos),
+            signed(entry.answer.input_tokens),
+            signed(entry.answer.output_tokens),
+            entry.answer.tokens_estimated,
+            entry.model,
+            entry.answer.provider,
+            entry.answer.served_model,
+            entry.prompt,
+            entry.answer.text,
+            entry.answer.record.as_deref(),
+        ])
         .map_err(|error| conflict(error, || format!("the entry {}", entry.id)))?;
     let row = connection.last_insert_rowid();
     connection
         .prepare_cached(
             "INSERT INTO heads (entry, project_id, entry_id, scope, prompt_hash, expires)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )
-        .and_then(|mut insert| {
-            insert.execute(params![
-                row,
-                project.as_bytes(),
-                entry.id.as_bytes(),
-                scope,
-                new.prompt_hash.0,
-                entry.expires.map(Timestamp::as_nanos),
-            ])
-        })
-        .map_err(fault)?;
+        )?
+        .execute(params![
+            row,
+            project.as_bytes(),
+            entry.id.as_bytes(),
+            scope,
+            new.prompt_hash.0,
+            entry.expires.map(Timestamp::as_nanos),
+        ])?;
     let Some((embedder, vector)) = vector else { return Ok((row, None)) };
-    let number = embedder_number(connection, embedder).map_err(fault)?;
-    put_vector(connection, row, number, Some(vector)).map_err(fault)?;
+    let number = embedder_number(connection, embedder)?;
+    put_vector(connection, row, number, Some(vector))?;
     Ok((row, Some(number)))
 }
 

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
-use super::fault::fault;
+use super::fault::Failed;
 use super::index::{Found, Gone, Near, Row, Search, Vector, settled};
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 use texts::FoundText;
@@ -121,7 +121,7 @@ impl Entries for SqliteStore {
         let change = change.clone();
         let removed = self
             .remove(move |connection| {
-                let row = remove::row_of(connection, project, entry).map_err(fault)?;
+                let row = remove::row_of(connection, project, entry)?;
                 audit::write_if(connection, &change, row.is_some())?;
                 Ok(row.into_iter().collect())
             })
@@ -144,11 +144,10 @@ impl Entries for SqliteStore {
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        let expired =
-            self.remove(move |connection| remove::expired(connection, now, limit).map_err(fault)).await?;
+        let expired = self.remove(move |connection| Ok(remove::expired(connection, now, limit)?)).await?;
         // Only then is known how many of the others are too many.
         let left = limit.get().saturating_sub(usize::try_from(expired).unwrap_or(limit.get()));
-        let surplus = self.remove(move |connection| remove::surplus(connection, left).map_err(fault)).await?;
+        let surplus = self.remove(move |connection| Ok(remove::surplus(connection, left)?)).await?;
         Ok(expired + surplus)
     }
 }
@@ -197,7 +196,7 @@ impl SqliteStore {
     /// Removes the entries that `choose` names, and says how many.
     pub(super) async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
     where
-        F: FnOnce(&Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Vec<Row>, Failed> + Send + 'static,
     {
         removed(Arc::clone(&self.memory), &self.writer, choose).await
     }
@@ -206,11 +205,11 @@ impl SqliteStore {
 /// Removes the entries that `choose` names in one transaction, and says how many.
 pub(super) async fn removed<F>(memory: Arc<Memory>, writer: &Writer, choose: F) -> Result<u64, StoreError>
 where
-    F: FnOnce(&Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
+    F: FnOnce(&Connection) -> Result<Vec<Row>, Failed> + Send + 'static,
 {
     let remove = move |connection: &Connection| {
         let rows = choose(connection)?;
-        let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
+        let gone = remove::remove(connection, memory.own_embedder(), &rows)?;
         Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
     };
     writer.write(remove).await

@@ -16,7 +16,6 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::browse::{detail_columns, listed};
 use super::entries::remove::{self, PASSES};
-use super::fault::fault;
 use super::rows::{count, limit_of, unreadable};
 use super::{Done, SqliteStore};
 use crate::sums::sums;
@@ -48,9 +47,7 @@ impl Usage for SqliteStore {
             return Ok(());
         }
         let rows = record::Rows::of(batch);
-        self.writer
-            .write_if_room(move |connection| rows.write(connection).map(Done::quiet).map_err(fault))
-            .await
+        self.writer.write_if_room(move |connection| Ok(Done::quiet(rows.write(connection)?))).await
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
@@ -225,9 +222,7 @@ impl Usage for SqliteStore {
     }
 
     async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.writer
-            .write(move |connection| record::sweep(connection, now, limit).map(Done::quiet).map_err(fault))
-            .await
+        self.writer.write(move |connection| Ok(Done::quiet(record::sweep(connection, now, limit)?))).await
     }
 }
 
