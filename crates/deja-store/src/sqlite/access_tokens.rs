@@ -7,7 +7,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
 use deja_core::operator::{Operator, TokenHash};
 use deja_core::store::{AccessTokens, StoreError};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::fault::conflict;
 use super::rows::{time, time_or_none};
@@ -43,42 +43,25 @@ impl AccessTokens for SqliteStore {
     }
 
     async fn access_token(&self, hash: &TokenHash) -> Result<Option<(AccessToken, Operator)>, StoreError> {
-        let hash = *hash;
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {COLUMNS}, {} FROM access_tokens t JOIN operators o ON o.operator_id = t.operator_id
-                     WHERE t.hash = ?1 AND o.disabled IS NULL",
-                    operators::COLUMNS
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_row([hash.0], |row| Ok((from_row(row)?, operators::from_row(row, WIDTH)?)))
-                    .optional()
-            })
-            .await
+        let sql = format!(
+            "SELECT {COLUMNS}, {} FROM access_tokens t JOIN operators o ON o.operator_id = t.operator_id
+             WHERE t.hash = ?1 AND o.disabled IS NULL",
+            operators::COLUMNS
+        );
+        let both = |row: &Row<'_>| Ok((from_row(row)?, operators::from_row(row, WIDTH)?));
+        self.readers.one(sql, [hash.0], both).await
     }
 
     async fn touch_access_token(&self, hash: &TokenHash, now: Timestamp) -> Result<(), StoreError> {
-        let hash = *hash;
-        self.writer
-            .write(move |connection| {
-                let sql = "UPDATE access_tokens SET last_used = ?2 WHERE hash = ?1";
-                connection.execute(sql, params![hash.0, now.as_nanos()])?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let sql = "UPDATE access_tokens SET last_used = ?2 WHERE hash = ?1";
+        self.writer.execute(sql, (hash.0, now.as_nanos())).await.map(drop)
     }
 
     async fn access_tokens(&self, operator: OperatorId) -> Result<Vec<AccessToken>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {COLUMNS} FROM access_tokens t WHERE t.operator_id = ?1 ORDER BY t.created, t.hash"
-                );
-                connection.prepare_cached(&sql)?.query_map([operator.as_bytes()], from_row)?.collect()
-            })
-            .await
+        let sql = format!(
+            "SELECT {COLUMNS} FROM access_tokens t WHERE t.operator_id = ?1 ORDER BY t.created, t.hash"
+        );
+        self.readers.all(sql, [*operator.as_bytes()], from_row).await
     }
 
     async fn revoke_access_token(

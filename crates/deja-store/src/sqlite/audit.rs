@@ -80,20 +80,13 @@ impl Audit for SqliteStore {
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let of = if project.is_some() { "project_id = ?3" } else { "?3 IS NULL" };
-                let sql = format!(
-                    "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
-                     WHERE number < ?1 AND {of} ORDER BY number DESC LIMIT ?2"
-                );
-                let project = project.as_ref().map(ProjectId::as_bytes);
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(params![number_before(before), limit_of(limit), project], from_row)?
-                    .collect()
-            })
-            .await
+        let of = if project.is_some() { "project_id = ?3" } else { "?3 IS NULL" };
+        let sql = format!(
+            "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
+             WHERE number < ?1 AND {of} ORDER BY number DESC LIMIT ?2"
+        );
+        let project = project.map(|project| *project.as_bytes());
+        self.readers.all(sql, (number_before(before), limit_of(limit), project), from_row).await
     }
 
     async fn sweep_changes(
@@ -103,19 +96,13 @@ impl Audit for SqliteStore {
         newest: u64,
         limit: NonZeroUsize,
     ) -> Result<u64, StoreError> {
-        let action = action.to_owned();
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM changes WHERE number IN (
-                               SELECT number FROM changes WHERE action = ?1 AND (at < ?2 OR number NOT IN (
-                                   SELECT number FROM changes WHERE action = ?1 ORDER BY number DESC LIMIT ?3))
-                               ORDER BY number LIMIT ?4)";
-                let newest = i64::try_from(newest).unwrap_or(i64::MAX);
-                let params = params![action, before.as_nanos(), newest, limit_of(limit)];
-                let swept = connection.prepare_cached(sql)?.execute(params);
-                Ok(Done::quiet(swept? as u64))
-            })
-            .await
+        let sql = "DELETE FROM changes WHERE number IN (
+                       SELECT number FROM changes WHERE action = ?1 AND (at < ?2 OR number NOT IN (
+                           SELECT number FROM changes WHERE action = ?1 ORDER BY number DESC LIMIT ?3))
+                       ORDER BY number LIMIT ?4)";
+        let newest = i64::try_from(newest).unwrap_or(i64::MAX);
+        let params = (action.to_owned(), before.as_nanos(), newest, limit_of(limit));
+        Ok(self.writer.execute(sql, params).await? as u64)
     }
 }
 

@@ -148,17 +148,12 @@ impl Browse for SqliteStore {
     }
 
     async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {} FROM entries e JOIN scopes s ON s.scope = e.scope
-                     LEFT JOIN savings v ON v.entry = e.entry WHERE e.project_id = ?1 AND e.entry_id = ?2",
-                    detail_columns()
-                );
-                let values = params![project.as_bytes(), entry.as_bytes()];
-                connection.prepare_cached(&sql)?.query_row(values, detail).optional()
-            })
-            .await
+        let sql = format!(
+            "SELECT {} FROM entries e JOIN scopes s ON s.scope = e.scope
+             LEFT JOIN savings v ON v.entry = e.entry WHERE e.project_id = ?1 AND e.entry_id = ?2",
+            detail_columns()
+        );
+        self.readers.one(sql, (*project.as_bytes(), *entry.as_bytes()), detail).await
     }
 
     async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
@@ -181,23 +176,15 @@ impl Browse for SqliteStore {
         among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                // By scope first: the text of a context, which may be long, is read once.
-                let sql = format!(
-                    "SELECT s.context, sum(n.entries) AS entries
-                     FROM (SELECT scope, count(*) AS entries FROM ({NEWEST}) GROUP BY scope) n
-                     CROSS JOIN scopes s ON s.scope = n.scope
-                     GROUP BY s.context ORDER BY entries DESC, s.context LIMIT ?3"
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(params![project.as_bytes(), limit_of(among), limit_of(limit)], |row| {
-                        Ok((row.get(0)?, count(row, 1)?))
-                    })?
-                    .collect()
-            })
-            .await
+        // By scope first: the text of a context, which may be long, is read once.
+        let sql = format!(
+            "SELECT s.context, sum(n.entries) AS entries
+             FROM (SELECT scope, count(*) AS entries FROM ({NEWEST}) GROUP BY scope) n
+             CROSS JOIN scopes s ON s.scope = n.scope
+             GROUP BY s.context ORDER BY entries DESC, s.context LIMIT ?3"
+        );
+        let values = (*project.as_bytes(), limit_of(among), limit_of(limit));
+        self.readers.all(sql, values, |row| Ok((row.get(0)?, count(row, 1)?))).await
     }
 
     async fn models_of(
@@ -206,19 +193,11 @@ impl Browse for SqliteStore {
         among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT model, count(*) AS entries FROM ({NEWEST})
-                     GROUP BY model ORDER BY entries DESC, model LIMIT ?3"
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(params![project.as_bytes(), limit_of(among), limit_of(limit)], |row| {
-                        Ok((row.get(0)?, count(row, 1)?))
-                    })?
-                    .collect()
-            })
-            .await
+        let sql = format!(
+            "SELECT model, count(*) AS entries FROM ({NEWEST})
+             GROUP BY model ORDER BY entries DESC, model LIMIT ?3"
+        );
+        let values = (*project.as_bytes(), limit_of(among), limit_of(limit));
+        self.readers.all(sql, values, |row| Ok((row.get(0)?, count(row, 1)?))).await
     }
 }

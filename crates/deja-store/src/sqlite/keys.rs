@@ -63,29 +63,15 @@ impl Keys for SqliteStore {
     }
 
     async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!("{SELECT} WHERE project_id = ?1 ORDER BY created, key_id");
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map([project.as_bytes()], |row| Ok((from_row(row)?, usage_from_row(row)?)))?
-                    .collect()
-            })
-            .await
+        let sql = format!("{SELECT} WHERE project_id = ?1 ORDER BY created, key_id");
+        let with_usage = |row: &Row<'_>| Ok((from_row(row)?, usage_from_row(row)?));
+        self.readers.all(sql, [*project.as_bytes()], with_usage).await
     }
 
     async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError> {
         let id: Option<KeyId> = text.parse().ok();
-        let shown = text.to_owned();
-        self.readers
-            .read(move |connection| {
-                let sql = format!("{SELECT} WHERE shown = ?1 OR key_id = ?2 ORDER BY created, key_id");
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(params![shown, id.as_ref().map(KeyId::as_bytes)], from_row)?
-                    .collect()
-            })
-            .await
+        let sql = format!("{SELECT} WHERE shown = ?1 OR key_id = ?2 ORDER BY created, key_id");
+        self.readers.all(sql, (text.to_owned(), id.map(|id| *id.as_bytes())), from_row).await
     }
 
     async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError> {

@@ -10,7 +10,7 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::entries::{embedder_number, remove};
 use super::forbidden::Pairs;
@@ -179,32 +179,24 @@ impl Labels for SqliteStore {
         since: Timestamp,
         limit: NonZeroUsize,
     ) -> Result<Vec<Label>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT l.number, l.at, l.source, l.asked, e.entry_id, e.prompt, l.similarity, l.met, l.answers,
-                                l.note
-                         FROM labels l JOIN entries e ON e.entry = l.entry
-                         WHERE l.project_id = ?1 AND l.at >= ?2 ORDER BY l.number DESC LIMIT ?3",
-                    )?
-                    .query_map(params![project.as_bytes(), since.as_nanos(), limit_of(limit)], |row| {
-                        Ok(Label {
-                            number: count(row, 0)?,
-                            at: time(row, 1)?,
-                            source: word(row, 2)?,
-                            asked: row.get(3)?,
-                            entry: EntryId::from_bytes(row.get(4)?),
-                            matched: row.get(5)?,
-                            similarity: Similarity::from_cosine(row.get::<_, f64>(6)? as f32),
-                            met: word(row, 7)?,
-                            answers: row.get(8)?,
-                            note: row.get(9)?,
-                        })
-                    })?
-                    .collect()
+        let sql = "SELECT l.number, l.at, l.source, l.asked, e.entry_id, e.prompt, l.similarity, l.met, l.answers, l.note
+                   FROM labels l JOIN entries e ON e.entry = l.entry
+                   WHERE l.project_id = ?1 AND l.at >= ?2 ORDER BY l.number DESC LIMIT ?3";
+        let label = |row: &rusqlite::Row<'_>| {
+            Ok(Label {
+                number: count(row, 0)?,
+                at: time(row, 1)?,
+                source: word(row, 2)?,
+                asked: row.get(3)?,
+                entry: EntryId::from_bytes(row.get(4)?),
+                matched: row.get(5)?,
+                similarity: Similarity::from_cosine(row.get::<_, f64>(6)? as f32),
+                met: word(row, 7)?,
+                answers: row.get(8)?,
+                note: row.get(9)?,
             })
-            .await
+        };
+        self.readers.all(sql, (*project.as_bytes(), since.as_nanos(), limit_of(limit)), label).await
     }
 
     async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
@@ -231,29 +223,21 @@ impl Labels for SqliteStore {
     }
 
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
-        let request = request.to_owned();
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT a.at, a.asked, e.entry_id, a.similarity, a.met
-                         FROM answered a JOIN entries e ON e.entry = a.entry
-                         WHERE a.project_id = ?1 AND a.request = ?2",
-                    )?
-                    .query_row(params![project.as_bytes(), request], |row| {
-                        Ok(Answered {
-                            project,
-                            request: request.clone(),
-                            at: time(row, 0)?,
-                            asked: row.get(1)?,
-                            entry: EntryId::from_bytes(row.get(2)?),
-                            similarity: Similarity::from_cosine(row.get::<_, f64>(3)? as f32),
-                            met: word(row, 4)?,
-                        })
-                    })
-                    .optional()
+        let sql = "SELECT a.request, a.at, a.asked, e.entry_id, a.similarity, a.met
+                   FROM answered a JOIN entries e ON e.entry = a.entry
+                   WHERE a.project_id = ?1 AND a.request = ?2";
+        let answered = move |row: &rusqlite::Row<'_>| {
+            Ok(Answered {
+                project,
+                request: row.get(0)?,
+                at: time(row, 1)?,
+                asked: row.get(2)?,
+                entry: EntryId::from_bytes(row.get(3)?),
+                similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
+                met: word(row, 5)?,
             })
-            .await
+        };
+        self.readers.one(sql, (*project.as_bytes(), request.to_owned()), answered).await
     }
 
     async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -7,7 +7,7 @@ use deja_core::audit::Change;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::member::{Member, Rank};
 use deja_core::store::{Members, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::fault::conflict;
 use super::projects::must_be_there;
@@ -29,33 +29,20 @@ pub(super) fn add_owner(
 #[async_trait]
 impl Members for SqliteStore {
     async fn rank(&self, project: ProjectId, operator: OperatorId) -> Result<Option<Rank>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = "SELECT rank FROM members WHERE project_id = ?1 AND operator_id = ?2";
-                let of = params![project.as_bytes(), operator.as_bytes()];
-                connection.prepare_cached(sql)?.query_row(of, |row| word(row, 0)).optional()
-            })
-            .await
+        let sql = "SELECT rank FROM members WHERE project_id = ?1 AND operator_id = ?2";
+        self.readers.one(sql, (*project.as_bytes(), *operator.as_bytes()), |row| word(row, 0)).await
     }
 
     async fn ranks(&self, operator: OperatorId) -> Result<BTreeMap<ProjectId, Rank>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = "SELECT project_id, rank FROM members WHERE operator_id = ?1";
-                let of = |row: &Row<'_>| Ok((ProjectId::from_bytes(row.get(0)?), word(row, 1)?));
-                connection.prepare_cached(sql)?.query_map([operator.as_bytes()], of)?.collect()
-            })
-            .await
+        let sql = "SELECT project_id, rank FROM members WHERE operator_id = ?1";
+        let rank = |row: &Row<'_>| Ok((ProjectId::from_bytes(row.get(0)?), word(row, 1)?));
+        self.readers.all(sql, [*operator.as_bytes()], rank).await
     }
 
     async fn members(&self, project: ProjectId) -> Result<Vec<Member>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = "SELECT o.operator_id, o.email, m.rank FROM members m JOIN operators o USING (operator_id)
-                           WHERE m.project_id = ?1 ORDER BY o.email";
-                connection.prepare_cached(sql)?.query_map([project.as_bytes()], from_row)?.collect()
-            })
-            .await
+        let sql = "SELECT o.operator_id, o.email, m.rank FROM members m JOIN operators o USING (operator_id)
+                   WHERE m.project_id = ?1 ORDER BY o.email";
+        self.readers.all(sql, [*project.as_bytes()], from_row).await
     }
 
     async fn set_rank(

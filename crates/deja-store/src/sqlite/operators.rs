@@ -25,25 +25,13 @@ impl Operators for SqliteStore {
     }
 
     async fn operators(&self) -> Result<Vec<Operator>, StoreError> {
-        self.readers
-            .read(|connection| {
-                let sql = format!("SELECT {COLUMNS} FROM operators o ORDER BY o.email");
-                connection.prepare_cached(&sql)?.query_map([], |row| from_row(row, 0))?.collect()
-            })
-            .await
+        let sql = format!("SELECT {COLUMNS} FROM operators o ORDER BY o.email");
+        self.readers.all(sql, [], |row| from_row(row, 0)).await
     }
 
     async fn operator(&self, email: &Email) -> Result<Option<Operator>, StoreError> {
-        let email = email.clone();
-        self.readers
-            .read(move |connection| {
-                let sql = format!("SELECT {COLUMNS} FROM operators o WHERE o.email = ?1");
-                connection
-                    .prepare_cached(&sql)?
-                    .query_row([email.as_str()], |row| from_row(row, 0))
-                    .optional()
-            })
-            .await
+        let sql = format!("SELECT {COLUMNS} FROM operators o WHERE o.email = ?1");
+        self.readers.one(sql, [email.to_string()], |row| from_row(row, 0)).await
     }
 
     async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
@@ -91,12 +79,8 @@ impl Invites for SqliteStore {
     }
 
     async fn invites(&self, now: Timestamp) -> Result<Vec<Invite>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!("{SELECT_INVITE} WHERE expires > ?1 ORDER BY created, token");
-                connection.prepare_cached(&sql)?.query_map([now.as_nanos()], invite_from_row)?.collect()
-            })
-            .await
+        let sql = format!("{SELECT_INVITE} WHERE expires > ?1 ORDER BY created, token");
+        self.readers.all(sql, [now.as_nanos()], invite_from_row).await
     }
 
     async fn accept_invite(

@@ -8,7 +8,7 @@ use deja_core::cache::PairHash;
 use deja_core::id::ProjectId;
 use deja_core::money::NanoUsd;
 use deja_core::store::{Opinions, Questions, StoreError};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::rows::{count, limit_of, signed};
 use super::{Done, SqliteStore};
@@ -68,19 +68,13 @@ impl Opinions for SqliteStore {
     }
 
     async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT add_up(asked), add_up(cost) FROM questions
-                         WHERE project_id = ?1 AND day >= ?2 AND day < ?3",
-                    )?
-                    .query_row(params![project.as_bytes(), days.start, days.end], |row| {
-                        let cost = NanoUsd::from_nanos(count(row, 1)?);
-                        Ok(Questions { asked: count(row, 0)?, cost })
-                    })
-            })
-            .await
+        let sql = "SELECT add_up(asked), add_up(cost) FROM questions
+                   WHERE project_id = ?1 AND day >= ?2 AND day < ?3";
+        let questions = |row: &Row<'_>| {
+            Ok(Questions { asked: count(row, 0)?, cost: NanoUsd::from_nanos(count(row, 1)?) })
+        };
+        let found = self.readers.one(sql, (*project.as_bytes(), days.start, days.end), questions).await?;
+        Ok(found.unwrap_or_default())
     }
 
     async fn sweep_opinions(&self, day: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -8,7 +8,7 @@ use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
 use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::fault::conflict;
 use super::projects::must_be_there;
@@ -114,26 +114,13 @@ impl ProviderConfigs for SqliteStore {
     }
 
     async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.readers
-            .read(|connection| {
-                connection
-                    .query_row("SELECT value FROM facts WHERE name = 'key_check'", [], |row| row.get(0))
-                    .optional()
-            })
-            .await
+        let sql = "SELECT value FROM facts WHERE name = 'key_check'";
+        self.readers.one(sql, [], |row| row.get(0)).await
     }
 
     async fn set_key_check(&self, sealed: &[u8]) -> Result<(), StoreError> {
-        let sealed = sealed.to_vec();
-        self.writer
-            .write(move |connection| {
-                connection.execute(
-                    "INSERT INTO facts (name, value) VALUES ('key_check', ?1) ON CONFLICT DO NOTHING",
-                    [sealed],
-                )?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let sql = "INSERT INTO facts (name, value) VALUES ('key_check', ?1) ON CONFLICT DO NOTHING";
+        self.writer.execute(sql, [sealed.to_vec()]).await.map(drop)
     }
 }
 

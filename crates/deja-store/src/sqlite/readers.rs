@@ -8,7 +8,7 @@ use deja_core::store::{StoreError, folded};
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -62,6 +62,32 @@ impl Readers {
             work(connection).map_err(fault)
         });
         task.await.map_err(|error| StoreError::Internal(Box::new(error)))?
+    }
+
+    /// All that a query finds, each row as `read` reads it.
+    pub(super) async fn all<T, C: FromIterator<T> + Send + 'static>(
+        &self,
+        sql: impl AsRef<str> + Send + 'static,
+        params: impl Params + Send + 'static,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<C, StoreError> {
+        self.read(move |connection| {
+            connection.prepare_cached(sql.as_ref())?.query_map(params, read)?.collect()
+        })
+        .await
+    }
+
+    /// The one row that it finds, if there is one.
+    pub(super) async fn one<T: Send + 'static>(
+        &self,
+        sql: impl AsRef<str> + Send + 'static,
+        params: impl Params + Send + 'static,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        self.read(move |connection| {
+            connection.prepare_cached(sql.as_ref())?.query_row(params, read).optional()
+        })
+        .await
     }
 
     /// Closes the connections once those at work are done; later reads are refused.

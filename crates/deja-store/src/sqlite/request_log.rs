@@ -16,7 +16,7 @@ use deja_core::request_log::{
 };
 use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::rows::{count, limit_of, signed, time, word};
 use super::{Done, SqliteStore};
@@ -80,14 +80,9 @@ impl RequestLog for SqliteStore {
     }
 
     async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(&format!("{SELECT} WHERE project_id = ?1 AND number = ?2"))?
-                    .query_row(params![project.as_bytes(), signed(number)], |row| from_row(project, row))
-                    .optional()
-            })
-            .await
+        let sql = format!("{SELECT} WHERE project_id = ?1 AND number = ?2");
+        let values = (*project.as_bytes(), signed(number));
+        self.readers.one(sql, values, move |row| from_row(project, row)).await
     }
 
     async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {

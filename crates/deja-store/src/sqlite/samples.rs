@@ -25,34 +25,21 @@ impl Samples for SqliteStore {
     }
 
     async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT s.sample_id, s.at, s.expires, s.asked, e.entry_id, s.similarity, s.met, s.reason,
-                                s.score, e.prompt, e.model, c.context
-                         FROM samples s JOIN entries e ON e.entry = s.entry JOIN scopes c ON c.scope = e.scope
-                         WHERE s.project_id = ?1 AND (s.expires IS NULL OR s.expires > ?2)
-                               AND (e.expires IS NULL OR e.expires > ?2)
-                         ORDER BY s.sample_id, s.band",
-                    )?
-                    .query_map(params![project.as_bytes(), now.as_nanos()], |row| from_row(project, row))?
-                    .collect()
-            })
-            .await
+        let sql = "SELECT s.sample_id, s.at, s.expires, s.asked, e.entry_id, s.similarity, s.met, s.reason,
+                          s.score, e.prompt, e.model, c.context
+                   FROM samples s JOIN entries e ON e.entry = s.entry JOIN scopes c ON c.scope = e.scope
+                   WHERE s.project_id = ?1 AND (s.expires IS NULL OR s.expires > ?2)
+                         AND (e.expires IS NULL OR e.expires > ?2)
+                   ORDER BY s.sample_id, s.band";
+        let values = (*project.as_bytes(), now.as_nanos());
+        self.readers.all(sql, values, move |row| from_row(project, row)).await
     }
 
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         // What the settings do not allow went with their change.
         let sql = "DELETE FROM samples WHERE (project_id, band, sample_id) IN
                        (SELECT project_id, band, sample_id FROM samples WHERE expires <= ?1 LIMIT ?2)";
-        self.writer
-            .write(move |connection| {
-                let swept =
-                    connection.prepare_cached(sql)?.execute(params![now.as_nanos(), limit_of(limit)])?;
-                Ok(Done::quiet(swept as u64))
-            })
-            .await
+        Ok(self.writer.execute(sql, (now.as_nanos(), limit_of(limit))).await? as u64)
     }
 }
 

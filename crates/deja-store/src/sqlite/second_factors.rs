@@ -19,14 +19,8 @@ impl SecondFactors for SqliteStore {
     }
 
     async fn with_second_factor(&self) -> Result<Vec<OperatorId>, StoreError> {
-        self.readers
-            .read(|connection| {
-                connection
-                    .prepare_cached("SELECT operator_id FROM second_factors")?
-                    .query_map([], |row| Ok(OperatorId::from_bytes(row.get(0)?)))?
-                    .collect()
-            })
-            .await
+        let sql = "SELECT operator_id FROM second_factors";
+        self.readers.all(sql, [], |row| row.get(0).map(OperatorId::from_bytes)).await
     }
 
     async fn create_second_factor(
@@ -54,14 +48,8 @@ impl SecondFactors for SqliteStore {
     }
 
     async fn use_code(&self, operator: OperatorId, step: u64) -> Result<bool, StoreError> {
-        self.writer
-            .write(move |connection| {
-                let sql =
-                    "UPDATE second_factors SET last_step = ?2 WHERE operator_id = ?1 AND last_step < ?2";
-                let used = connection.execute(sql, params![operator.as_bytes(), signed(step)])?;
-                Ok(Done::quiet(used > 0))
-            })
-            .await
+        let sql = "UPDATE second_factors SET last_step = ?2 WHERE operator_id = ?1 AND last_step < ?2";
+        Ok(self.writer.execute(sql, (*operator.as_bytes(), signed(step))).await? > 0)
     }
 
     async fn use_recovery_code(

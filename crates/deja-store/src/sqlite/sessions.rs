@@ -6,7 +6,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
 use deja_core::operator::{Operator, PasswordHash, Session, TokenHash};
 use deja_core::store::{Sessions, StoreError};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::fault::conflict;
 use super::rows::time;
@@ -53,22 +53,13 @@ impl Sessions for SqliteStore {
         token: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<(Session, Operator)>, StoreError> {
-        let token = *token;
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {COLUMNS}, {} FROM sessions s JOIN operators o ON o.operator_id = s.operator_id
-                     WHERE s.token = ?1 AND s.expires > ?2 AND o.disabled IS NULL",
-                    operators::COLUMNS
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_row(params![token.0, now.as_nanos()], |row| {
-                        Ok((from_row(row)?, operators::from_row(row, 6)?))
-                    })
-                    .optional()
-            })
-            .await
+        let sql = format!(
+            "SELECT {COLUMNS}, {} FROM sessions s JOIN operators o ON o.operator_id = s.operator_id
+             WHERE s.token = ?1 AND s.expires > ?2 AND o.disabled IS NULL",
+            operators::COLUMNS
+        );
+        let both = |row: &Row<'_>| Ok((from_row(row)?, operators::from_row(row, 6)?));
+        self.readers.one(sql, (token.0, now.as_nanos()), both).await
     }
 
     async fn touch_session(
@@ -77,31 +68,16 @@ impl Sessions for SqliteStore {
         now: Timestamp,
         expires: Timestamp,
     ) -> Result<(), StoreError> {
-        let token = *token;
-        self.writer
-            .write(move |connection| {
-                connection.execute(
-                    "UPDATE sessions SET last_seen = ?2, expires = ?3 WHERE token = ?1",
-                    params![token.0, now.as_nanos(), expires.as_nanos()],
-                )?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let sql = "UPDATE sessions SET last_seen = ?2, expires = ?3 WHERE token = ?1";
+        self.writer.execute(sql, (token.0, now.as_nanos(), expires.as_nanos())).await.map(drop)
     }
 
     async fn sessions(&self, operator: OperatorId, now: Timestamp) -> Result<Vec<Session>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {COLUMNS} FROM sessions s WHERE s.operator_id = ?1 AND s.expires > ?2
-                     ORDER BY s.last_seen DESC, s.token"
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(params![operator.as_bytes(), now.as_nanos()], from_row)?
-                    .collect()
-            })
-            .await
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions s WHERE s.operator_id = ?1 AND s.expires > ?2
+             ORDER BY s.last_seen DESC, s.token"
+        );
+        self.readers.all(sql, (*operator.as_bytes(), now.as_nanos()), from_row).await
     }
 
     async fn end_session(

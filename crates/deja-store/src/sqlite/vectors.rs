@@ -79,13 +79,7 @@ impl Vectors for SqliteStore {
     ) -> Result<bool, StoreError> {
         let memory = Arc::clone(&self.memory);
         let embedder = embedder.clone();
-        let vector = vector
-            .map(|vector| {
-                Vector::new(vector).ok_or_else(|| {
-                    StoreError::Internal("the vector has no direction at half precision".into())
-                })
-            })
-            .transpose()?;
+        let vector = vector.map(halved).transpose()?;
         self.writer
             .write_if_room(move |connection| {
                 let number = embedder_number(connection, &embedder)?;
@@ -174,6 +168,12 @@ impl StaleClaims {
         }
         Ok(stale)
     }
+}
+
+/// A vector as it is kept.
+pub(super) fn halved(embedding: &Embedding) -> Result<Vector, StoreError> {
+    let none = || StoreError::Internal("the vector has no direction at half precision".into());
+    Vector::new(embedding).ok_or_else(none)
 }
 
 /// The vector of an entry as it is stored; `None` if there is none, or the entry is gone.

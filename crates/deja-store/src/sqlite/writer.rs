@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use deja_core::store::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, Params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::{DiskFull, Failed, closed, is_full, not_committed};
@@ -152,6 +152,15 @@ impl Writer {
         F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
     {
         self.queue(work, true).await
+    }
+
+    /// One statement; how many rows it changed.
+    pub(super) async fn execute(
+        &self,
+        sql: &'static str,
+        params: impl Params + Send + 'static,
+    ) -> Result<usize, StoreError> {
+        self.write(move |connection| Ok(Done::quiet(connection.prepare_cached(sql)?.execute(params)?))).await
     }
 
     async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<T, StoreError>

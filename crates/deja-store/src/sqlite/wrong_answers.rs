@@ -11,7 +11,7 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Probe, Quarantined, StoreError, WrongAnswers};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::remove;
 use super::forbidden::Pairs;
@@ -65,27 +65,21 @@ impl WrongAnswers for SqliteStore {
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<WrongAnswer>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT number, at, asked, matched, similarity, model, source FROM wrong_answers
-                         WHERE project_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
-                    )?
-                    .query_map(params![project.as_bytes(), number_before(before), limit_of(limit)], |row| {
-                        Ok(WrongAnswer {
-                            number: count(row, 0)?,
-                            at: time(row, 1)?,
-                            asked: row.get(2)?,
-                            matched: row.get(3)?,
-                            similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
-                            model: row.get(5)?,
-                            source: word(row, 6)?,
-                        })
-                    })?
-                    .collect()
+        let sql = "SELECT number, at, asked, matched, similarity, model, source FROM wrong_answers
+                   WHERE project_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3";
+        let values = (*project.as_bytes(), number_before(before), limit_of(limit));
+        let wrong_answer = |row: &Row<'_>| {
+            Ok(WrongAnswer {
+                number: count(row, 0)?,
+                at: time(row, 1)?,
+                asked: row.get(2)?,
+                matched: row.get(3)?,
+                similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
+                model: row.get(5)?,
+                source: word(row, 6)?,
             })
-            .await
+        };
+        self.readers.all(sql, values, wrong_answer).await
     }
 
     async fn allow(&self, project: ProjectId, number: u64, change: &Change) -> Result<bool, StoreError> {
@@ -105,33 +99,17 @@ impl WrongAnswers for SqliteStore {
         project: ProjectId,
         limit: NonZeroUsize,
     ) -> Result<Vec<Quarantined>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT e.entry_id, q.since FROM quarantine q JOIN entries e ON e.entry = q.entry
-                         WHERE q.project_id = ?1 ORDER BY q.since DESC, e.entry_id DESC LIMIT ?2",
-                    )?
-                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
-                        Ok(Quarantined { entry: EntryId::from_bytes(row.get(0)?), since: time(row, 1)? })
-                    })?
-                    .collect()
-            })
-            .await
+        let sql = "SELECT e.entry_id, q.since FROM quarantine q JOIN entries e ON e.entry = q.entry
+                   WHERE q.project_id = ?1 ORDER BY q.since DESC, e.entry_id DESC LIMIT ?2";
+        let quarantined =
+            |row: &Row<'_>| Ok(Quarantined { entry: EntryId::from_bytes(row.get(0)?), since: time(row, 1)? });
+        self.readers.all(sql, (*project.as_bytes(), limit_of(limit)), quarantined).await
     }
 
     async fn quarantined(&self, project: ProjectId, entry: EntryId) -> Result<Option<Timestamp>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT q.since FROM entries e JOIN quarantine q ON q.entry = e.entry
-                         WHERE e.project_id = ?1 AND e.entry_id = ?2",
-                    )?
-                    .query_row(params![project.as_bytes(), entry.as_bytes()], |row| time(row, 0))
-                    .optional()
-            })
-            .await
+        let sql = "SELECT q.since FROM entries e JOIN quarantine q ON q.entry = e.entry
+                   WHERE e.project_id = ?1 AND e.entry_id = ?2";
+        self.readers.one(sql, (*project.as_bytes(), *entry.as_bytes()), |row| time(row, 0)).await
     }
 
     async fn end_quarantine(

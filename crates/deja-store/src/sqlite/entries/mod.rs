@@ -20,7 +20,8 @@ pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::Failed;
-use super::index::{Found, Gone, Near, Row, Search, Vector, settled};
+use super::index::{Found, Gone, Near, Row, Search, settled};
+use super::vectors::halved;
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 use texts::FoundText;
 
@@ -99,12 +100,7 @@ impl Entries for SqliteStore {
         let memory = Arc::clone(&self.memory);
         let vector = match &new.vector {
             None => None,
-            Some((embedder, embedding)) => {
-                let vector = Vector::new(embedding).ok_or_else(|| {
-                    StoreError::Internal("the vector has no direction at half precision".into())
-                })?;
-                Some((embedder.clone(), vector))
-            }
+            Some((embedder, embedding)) => Some((embedder.clone(), halved(embedding)?)),
         };
         self.writer.write_if_room(move |connection| insert::insert(connection, memory, new, vector)).await
     }

@@ -56,16 +56,8 @@ impl Usage for SqliteStore {
             sums(|column| format!("add_up(r.{column})")),
             of_all(Step::Hour)
         );
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map([from, until], |row| {
-                        Ok((ProjectId::from_bytes(row.get(0)?), totals(row, 1)?))
-                    })?
-                    .collect()
-            })
-            .await
+        let of_one = |row: &Row<'_>| Ok((ProjectId::from_bytes(row.get(0)?), totals(row, 1)?));
+        self.readers.all(sql, [from, until], of_one).await
     }
 
     async fn daily_totals(
@@ -109,28 +101,14 @@ impl Usage for SqliteStore {
              WHERE p.project_id = ?1 AND p.step = ?2 AND p.dimensions = 0 AND p.period >= ?3 AND p.period < ?4",
             sums(|column| format!("r.{column}"))
         );
-        self.readers
-            .read(move |connection| {
-                let values = params![
-                    project.as_bytes(),
-                    step.seconds(),
-                    periods.start,
-                    periods.end,
-                    dimensions,
-                    key,
-                    model,
-                    context
-                ];
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(values, |row| {
-                        let histograms = Histograms::from_bytes(row.get_ref(1)?.as_blob()?)
-                            .ok_or_else(|| unreadable(1, "the histograms are cut"))?;
-                        Ok((row.get(0)?, Rollup { totals: totals(row, 2)?, histograms }))
-                    })?
-                    .collect()
-            })
-            .await
+        let Range { start, end } = periods;
+        let values = (*project.as_bytes(), step.seconds(), start, end, dimensions, key, model, context);
+        let rollup = |row: &Row<'_>| {
+            let histograms = Histograms::from_bytes(row.get_ref(1)?.as_blob()?)
+                .ok_or_else(|| unreadable(1, "the histograms are cut"))?;
+            Ok((row.get(0)?, Rollup { totals: totals(row, 2)?, histograms }))
+        };
+        self.readers.all(sql, values, rollup).await
     }
 
     async fn usage_by(
@@ -144,27 +122,21 @@ impl Usage for SqliteStore {
     ) -> Result<Vec<(Slice, Totals)>, StoreError> {
         let slice = slice.clone();
         let sql = by_sql(&slice, by);
-        self.readers
-            .read(move |connection| {
-                let (key, model, context) = names(&slice);
-                let values = params![
-                    project.as_bytes(),
-                    step.seconds(),
-                    periods.start,
-                    periods.end,
-                    by.bit(),
-                    slice.dimensions() | by.bit(),
-                    key,
-                    model,
-                    context,
-                    limit_of(limit),
-                ];
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(values, |row| Ok((filled_in(&slice, by, row)?, totals(row, 1)?)))?
-                    .collect()
-            })
-            .await
+        let (key, model, context) = names(&slice);
+        let values = (
+            *project.as_bytes(),
+            step.seconds(),
+            periods.start,
+            periods.end,
+            by.bit(),
+            slice.dimensions() | by.bit(),
+            key,
+            model,
+            context,
+            limit_of(limit),
+        );
+        let part = move |row: &Row<'_>| Ok((filled_in(&slice, by, row)?, totals(row, 1)?));
+        self.readers.all(sql, values, part).await
     }
 
     async fn top_entries(
