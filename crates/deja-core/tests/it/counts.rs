@@ -90,9 +90,7 @@ async fn counted_at_last(bench: &Bench, gate: &Semaphore) -> Totals {
 #[tokio::test]
 async fn callers_that_hang_up_are_counted_and_so_is_what_they_paid_for() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    let leader = bench.begin(query("reset my password|1"));
-    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let (gate, leader) = bench.lead(query("reset my password|1")).await;
     let follower = bench.begin(query("reset my password|1"));
     settle().await;
     for caller in [leader, follower] {

@@ -119,9 +119,7 @@ async fn failed_embeddings_are_told_and_tried_again() {
 #[tokio::test]
 async fn more_calls_than_allowed_are_refused_and_the_others_go_on() {
     let bench = Bench::with(unguarded(), 1).await;
-    let gate = bench.provider.hold();
-    let first = bench.begin(query("reset|1"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    let (gate, first) = bench.lead(query("reset|1")).await;
     assert_eq!(bench.engine.upstream_calls(), 1);
     assert!(matches!(bench.try_ask(query("weather")).await, Err(QueryError::Overloaded)));
     // Waiting for the call under way takes no slot.

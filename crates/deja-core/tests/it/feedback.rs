@@ -1,7 +1,6 @@
 //! Feedback: what queries met, what is said of it, and what that forbids.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,9 +10,8 @@ use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Said, Sour
 use deja_core::project::ProjectSettings;
 use deja_core::store::{Entries, Labels};
 use deja_core::testing::change;
-use tokio::sync::Semaphore;
 
-use crate::util::{Bench, complete, is_miss, query, settle};
+use crate::util::{Bench, complete, hold, is_miss, query, settle};
 
 const WRONG: Feedback<'_> = Feedback { correct: false, note: None };
 
@@ -78,9 +76,7 @@ async fn nobody_waits_for_a_call_that_a_rewording_was_blocked_for() {
     let nearer = |a: &str, b: &str| crate::util::vector(a).similarity(&crate::util::vector(b)).get();
     let near = |prompt: &String| nearer(prompt, "reset|2") > nearer(prompt, "reset|1");
     let reworded = (3..40).map(|number| format!("reset|{number}")).find(near).unwrap();
-    let gate = bench.provider.hold();
-    let first = bench.begin(query("reset|1"));
-    bench.until("the first call", |bench| bench.provider.count() == 2).await;
+    let (gate, first) = bench.lead(query("reset|1")).await;
     let second = bench.begin(query(&reworded));
     bench.until("a call of its own, at once", |bench| bench.provider.count() == 3).await;
     gate.add_permits(10);
@@ -163,8 +159,7 @@ async fn who_gives_feedback_and_hangs_up_takes_nothing_away_that_others_met() {
     let bench = Bench::new().await;
     bench.ask("reset|1").await;
     bench.try_ask(named("reset|2", "hit")).await.unwrap();
-    let gate = Arc::new(Semaphore::new(0));
-    *bench.store.hold_answered.lock().unwrap() = Some(gate.clone());
+    let gate = hold(&bench.store.hold_answered);
     let there = bench.clone();
     let hangs_up = bench.tasks.spawn(async move { said_wrong(&there, "another's").await });
     bench.until("the write", |bench| bench.store.hold_answered.lock().unwrap().is_none()).await;

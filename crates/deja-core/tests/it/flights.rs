@@ -11,19 +11,16 @@ use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
-use deja_core::provider::{Completion, FailureClass, Finish};
+use deja_core::provider::FailureClass;
 use deja_core::store::{Entries, Usage};
 use deja_core::testing::{change, entry, new_entry};
-use tokio::sync::Semaphore;
 
-use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, unguarded, vector};
+use crate::util::{Bench, complete, failure, hold, is_miss, query, scope, settle, unguarded, vector};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_for_all_who_ask_the_same_or_a_paraphrase() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    let leader = bench.begin(query("reset|0"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    let (gate, leader) = bench.lead(query("reset|0")).await;
     let same: Vec<_> = (0..50).map(|_| bench.begin(query("reset|0"))).collect();
     let similar: Vec<_> = (1..50).map(|n| bench.begin(query(&format!("reset|{n}")))).collect();
     settle().await;
@@ -66,9 +63,7 @@ async fn callers_of_a_flight_that_vanish_do_not_end_it() {
 #[tokio::test]
 async fn a_stricter_caller_does_not_take_part_and_gets_a_fresh_answer() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    let leader = bench.begin(query("reset|1"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    let (gate, leader) = bench.lead(query("reset|1")).await;
     let strict = bench.begin(Query { threshold: Threshold::new(1.0).unwrap(), ..query("reset|2") });
     bench.until("its own call", |b| b.provider.count() == 2).await;
     gate.add_permits(100);
@@ -79,14 +74,8 @@ async fn a_stricter_caller_does_not_take_part_and_gets_a_fresh_answer() {
 #[tokio::test]
 async fn an_answer_that_is_not_kept_answers_the_same_prompt_only() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    bench.provider.script(|prompt| async move {
-        let mut completion = complete(&prompt);
-        completion.finish = Finish::Length;
-        Ok(completion)
-    });
-    let leader = bench.begin(query("reset|1"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("reset|1")).await;
     let same = bench.begin(query("reset|1"));
     let paraphrase = bench.begin(query("reset|2"));
     settle().await;
@@ -121,8 +110,7 @@ async fn an_answer_that_is_not_kept_answers_the_same_prompt_only() {
 #[tokio::test]
 async fn the_same_prompt_is_embedded_once_however_many_ask() {
     let bench = Bench::new().await;
-    let gate = Arc::new(Semaphore::new(0));
-    *bench.embedder.gate.lock().unwrap() = Some(gate.clone());
+    let gate = hold(&bench.embedder.gate);
     let callers: Vec<_> = (0..20).map(|_| bench.begin(query("reset|1"))).collect();
     bench.until("the embedding", |b| b.embedder.calls.load(Ordering::SeqCst) > 0).await;
     settle().await;
@@ -136,8 +124,7 @@ async fn the_same_prompt_is_embedded_once_however_many_ask() {
 #[tokio::test]
 async fn the_caller_that_embeds_vanishes_and_another_takes_over() {
     let bench = Bench::new().await;
-    let gate = Arc::new(Semaphore::new(0));
-    *bench.embedder.gate.lock().unwrap() = Some(gate.clone());
+    let gate = hold(&bench.embedder.gate);
     let first = bench.begin(query("reset|1"));
     bench.until("the embedding", |b| b.embedder.calls.load(Ordering::SeqCst) == 1).await;
     let second = bench.begin(query("reset|1"));
@@ -161,8 +148,7 @@ async fn a_vector_is_not_shared_between_projects() {
 #[tokio::test]
 async fn who_looked_before_an_answer_landed_finds_it_without_a_call() {
     let bench = Bench::new().await;
-    let gate = Arc::new(Semaphore::new(0));
-    *bench.store.hold_nearest.lock().unwrap() = Some(gate.clone());
+    let gate = hold(&bench.store.hold_nearest);
     let slow = bench.begin(query("reset|1"));
     bench.until("the look-up", |b| b.store.nearest_calls.load(Ordering::SeqCst) == 1).await;
     // It found nothing and is held back. Meanwhile another has the answer, from search to landing.
@@ -175,12 +161,8 @@ async fn who_looked_before_an_answer_landed_finds_it_without_a_call() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_ask_all_at_once() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    bench
-        .provider
-        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
-    let leader = bench.begin(query("reset|0"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("reset|0")).await;
     let others: Vec<_> = (1..12).map(|n| bench.begin(query(&format!("reset|{n}")))).collect();
     settle().await;
     assert_eq!(bench.provider.count(), 1, "all wait for the call under way");
@@ -199,12 +181,8 @@ async fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_as
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_call_that_gave_them_nothing_callers_with_the_same_prompt_share_the_next_one() {
     let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    bench
-        .provider
-        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
-    let leader = bench.begin(query("reset|0"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("reset|0")).await;
     let others: Vec<_> = (0..10).map(|_| bench.begin(query("reset|1"))).collect();
     settle().await;
     gate.add_permits(1);
@@ -224,12 +202,10 @@ async fn follow_a_failure(
     class: FailureClass,
     followers: Vec<Query>,
 ) -> Vec<Result<Reply, QueryError>> {
-    let gate = bench.provider.hold();
     bench.provider.script(move |prompt| async move {
         if prompt == "reset|leader" { Err(failure(class)) } else { Ok(complete("fine")) }
     });
-    let leader = bench.begin(query("reset|leader"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    let (gate, leader) = bench.lead(query("reset|leader")).await;
     let followers: Vec<_> = followers.into_iter().map(|query| bench.begin(query)).collect();
     settle().await;
     assert_eq!(bench.provider.count(), 1, "all wait for the call under way");
@@ -280,12 +256,8 @@ async fn where_models_share_answers_no_failure_of_another_model_is_passed_on() {
 #[tokio::test]
 async fn where_models_share_answers_what_is_not_kept_is_no_answer_of_another_model() {
     let bench = Bench::with(ProjectSettings { share_models: true, ..unguarded() }, 10).await;
-    let gate = bench.provider.hold();
-    bench
-        .provider
-        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
-    let leader = bench.begin(query("reset|1"));
-    bench.until("the call", |b| b.provider.count() == 1).await;
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("reset|1")).await;
     let [same, other] = ["cheap", "dear"].map(|model| {
         let model = model.to_owned();
         bench.begin(Query { model, ..query("reset|1") })
@@ -339,10 +311,9 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
 async fn a_caller_with_another_threshold_joins_the_same_prompt_and_is_served_by_its_own() {
     let bench = Bench::new().await;
     bench.ask("reset|1").await;
-    let gate = bench.provider.hold();
     // Both ask for the same new prompt; for the lenient one the paraphrase stored before is good enough.
-    let strict = bench.begin(Query { threshold: Threshold::new(1.0).unwrap(), ..query("reset|2") });
-    bench.until("the call", |b| b.provider.count() == 2).await;
+    let (gate, strict) =
+        bench.lead(Query { threshold: Threshold::new(1.0).unwrap(), ..query("reset|2") }).await;
     let lenient = bench.try_ask(query("reset|2")).await.unwrap();
     assert!(matches!(lenient.source, Source::Semantic(_)));
     gate.add_permits(100);
@@ -356,9 +327,7 @@ async fn nobody_waits_for_a_call_whose_answer_is_forbidden_to_it() {
     let entry = bench.ask("wire|5000").await.entry.id;
     bench.found_wrong(entry, "wire|9000").await;
     assert!(bench.store.delete(project, entry, &change()).await.unwrap());
-    let gate = bench.provider.hold();
-    let first = bench.begin(query("wire|5000"));
-    bench.until("the first call", |bench| bench.provider.count() == 2).await;
+    let (gate, first) = bench.lead(query("wire|5000")).await;
     let second = bench.begin(query("wire|9000"));
     bench.until("a call of its own, at once", |bench| bench.provider.count() == 3).await;
     gate.add_permits(10);
@@ -372,10 +341,8 @@ async fn nobody_waits_for_a_call_whose_answer_is_forbidden_to_it() {
 #[tokio::test]
 async fn nobody_waits_for_a_call_whose_answer_the_guard_would_refuse() {
     let bench = Bench::with(ProjectSettings::default(), 10).await;
-    let gate = bench.provider.hold();
     // The fake finds all of them similar. The most similar one that may answer is followed.
-    let first = bench.begin(query("|Which trains run on day 1?"));
-    bench.until("the first call", |bench| bench.provider.count() == 1).await;
+    let (gate, first) = bench.lead(query("|Which trains run on day 1?")).await;
     let second = bench.begin(query("|Which trains run on day 2?"));
     bench.until("a call of its own, at once", |bench| bench.provider.count() == 2).await;
     let reworded = bench.begin(query("|Please, which trains run on day 2?"));
@@ -392,9 +359,7 @@ async fn nobody_waits_for_a_call_whose_answer_the_guard_would_refuse() {
 #[tokio::test]
 async fn a_follower_is_judged_by_its_own_threshold_and_so_by_its_own_guard() {
     let bench = Bench::with(ProjectSettings::default(), 10).await;
-    let gate = bench.provider.hold();
-    let leader = bench.begin(query("|Which trains run on day 1?"));
-    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let (gate, leader) = bench.lead(query("|Which trains run on day 1?")).await;
     // Below 0.75 there is no guard.
     let lax = Query { threshold: Threshold::new(0.7).unwrap(), ..query("|Which trains run on day 2?") };
     let follower = bench.begin(lax);

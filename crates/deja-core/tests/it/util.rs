@@ -31,6 +31,7 @@ use deja_core::testing::{self, ManualClock, SeededEntropy, change, project};
 use deja_wire::Wire;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -135,16 +136,26 @@ impl FakeProvider {
         *self.script.lock().unwrap() = Arc::new(move |prompt| Box::pin(script(prompt)));
     }
 
+    /// Answers that run into the limit of the model.
+    pub fn truncates(&self) {
+        self.script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
+    }
+
     /// Holds calls back until permits come.
     pub fn hold(&self) -> Arc<Semaphore> {
-        let gate = Arc::new(Semaphore::new(0));
-        *self.gate.lock().unwrap() = Some(gate.clone());
-        gate
+        hold(&self.gate)
     }
 
     pub fn count(&self) -> usize {
         self.calls.lock().unwrap().len()
     }
+}
+
+/// Has those who pass `gate` wait for permits.
+pub fn hold(gate: &Mutex<Option<Arc<Semaphore>>>) -> Arc<Semaphore> {
+    let permits = Arc::new(Semaphore::new(0));
+    *gate.lock().unwrap() = Some(permits.clone());
+    permits
 }
 
 /// A complete answer: 100 tokens in, 10 out.
@@ -422,9 +433,17 @@ impl Bench {
     }
 
     /// Asks in a task of its own.
-    pub fn begin(&self, query: Query) -> tokio::task::JoinHandle<Result<Reply, QueryError>> {
+    pub fn begin(&self, query: Query) -> JoinHandle<Result<Reply, QueryError>> {
         let bench = self.clone();
         self.tasks.spawn(async move { bench.try_ask(query).await })
+    }
+
+    /// Begins a query whose call is held back, and waits until it is made.
+    pub async fn lead(&self, query: Query) -> (Arc<Semaphore>, JoinHandle<Result<Reply, QueryError>>) {
+        let (gate, before) = (self.provider.hold(), self.provider.count());
+        let leader = self.begin(query);
+        self.until("the call", |bench| bench.provider.count() > before).await;
+        (gate, leader)
     }
 
     /// Waits until `happened`.
