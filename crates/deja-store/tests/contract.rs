@@ -74,7 +74,6 @@ async fn on_postgres(run: Run, replicas: bool) {
         Subject::new(store)
     };
     run(subject).await;
-    database.remove().await;
 }
 
 async fn fresh(path: PathBuf, embedder: EmbedderId) -> Arc<dyn Store> {

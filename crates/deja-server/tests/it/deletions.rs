@@ -12,13 +12,13 @@ use deja_core::api_key::KeyHash;
 use deja_core::audit::Actor;
 use deja_core::cache::PromptHash;
 use deja_core::clock::{Clock as _, SystemClock};
-use deja_core::id::{FlightId, OperatorId, SystemEntropy};
+use deja_core::id::{FlightId, SystemEntropy};
 use deja_core::member::Rank;
-use deja_core::operator::{Operator, PasswordHash, Role};
+use deja_core::operator::Role;
 use deja_core::project::{Project, Tier};
 use deja_core::provider::ProviderKind;
 use deja_core::store::{Door, FlightKey, Store};
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 use deja_server::feeds::prices::PriceFeed;
 use deja_server::secrets::vault::{MasterKey, Vault};
 use deja_store::StoreSettings;
@@ -29,7 +29,7 @@ use crate::util::Random;
 
 const ROUNDS: u64 = 40;
 const ADDED: [&str; 4] = ["key", "provider", "member", "entry"];
-const EVE: &str = "eve@example.com";
+const EVE: &str = "o1@example.com";
 
 fn admin(store: &Arc<dyn Store>) -> Admin {
     let key = MasterKey::parse(&"ab".repeat(32).into()).unwrap();
@@ -123,14 +123,7 @@ async fn assert_gone(store: &dyn Store, project: &Project, keys: &[KeyHash], wha
 
 /// Deletes projects by one store while something is added by the other, again and again.
 async fn race(one: Arc<dyn Store>, other: Arc<dyn Store>) {
-    let eve = Operator {
-        id: OperatorId::from_bytes([1; 16]),
-        email: EVE.parse().unwrap(),
-        role: Role::Member,
-        password: PasswordHash::from_phc("none"),
-        created: SystemClock.now(),
-        disabled: None,
-    };
+    let eve = testing::operator(1, Role::Member, SystemClock.now());
     one.create_operator(&eve, &change()).await.unwrap();
     let (here, there) = (admin(&one), admin(&other));
     let (deletes, adds) = (here.acting(Actor::Cli), there.acting(Actor::Cli));
@@ -193,7 +186,6 @@ async fn nothing_is_left_of_what_is_added_during_a_deletion_on_postgresql() {
         let count = format!("SELECT count(*) FROM {table}");
         assert_eq!(client.query_one(&count, &[]).await.unwrap().get::<_, i64>(0), 0, "{table}");
     }
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

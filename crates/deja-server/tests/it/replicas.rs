@@ -223,7 +223,7 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     let provider = FakeProvider::start();
     let mut server = Server::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let url = runtime.block_on(Database::create_on(&server.url)).url;
+    let url = runtime.block_on(Database::create_on(&server.url)).keep();
     let deja = as_patient_as_by_itself(&url, &provider);
     let slug = deja.cli(&["project", "create", "down"]);
     let key = deja.cli(&["key", "create", "--project", &slug, "--name", "k"]);

@@ -68,7 +68,6 @@ fn play(rounds: &mut Rounds<'_>) {
             rounds.saw("of them in each store too", STEPS / 100);
         }
         postgres.close().await.unwrap();
-        database.remove().await;
     });
 }
 

@@ -16,7 +16,7 @@ use futures::poll;
 use tokio::time::sleep;
 
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, project, project_id};
+use crate::support::{NOW, entry, project, project_id, scope};
 
 /// Searches of the index of entries, so far.
 async fn searches(client: &tokio_postgres::Client) -> i64 {
@@ -52,7 +52,7 @@ async fn a_look_up_with_an_admission_is_one_search_and_none_for_who_is_refused()
     };
 
     let before = told().await;
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let mut found = 0;
     for asked in 0..2 * LET_IN {
         // Half of them are not there.
@@ -62,7 +62,6 @@ async fn a_look_up_with_an_admission_is_one_search_and_none_for_who_is_refused()
         found += u32::from(entry.unwrap().is_some());
     }
     assert_eq!((told().await - before, found), (i64::from(LET_IN), LET_IN / 2));
-    database.remove().await;
 }
 
 /// A store with a project that may ask a hundred times, and its key, which asked twice over two connections: they are there.
@@ -138,7 +137,6 @@ async fn who_comes_while_a_key_is_admitted_is_admitted_together_in_turn() {
     let told: Vec<u32> = asking.await.unwrap().into_iter().map(left).collect();
     assert!(told[2..].is_sorted_by(|one, next| *one == next + 1), "{told:?}");
     assert_eq!(limited.left().await, Limited::BURST - 14);
-    limited.database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -159,7 +157,6 @@ async fn who_hangs_up_before_its_statement_takes_nothing_and_leaves_the_others_t
     assert_eq!(left(stays.await), left(stays_too.await) + 1);
     // The statement of the first was sent, so it counts.
     assert_eq!(limited.left().await, Limited::BURST - 7);
-    limited.database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,5 +173,4 @@ async fn nobody_is_admitted_by_a_statement_of_before_a_revocation() {
     holder.batch_execute("COMMIT").await.unwrap();
     assert_eq!(left(before.await) + left(too.await), 2 * Limited::BURST - 7);
     assert!(matches!(after.await, Ok((Door::Unknown, Ok(None)))));
-    limited.database.remove().await;
 }

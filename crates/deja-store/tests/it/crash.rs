@@ -6,18 +6,14 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::cache::PromptHash;
 use deja_core::store::Store;
 use deja_core::testing::change;
 
-use crate::support::{NOW, assert_whole, entry, near, project, project_id, store_in, vector};
+use crate::support::{NOW, assert_whole, entry, near, project, project_id, scope, store_in, vector};
 
 const DIRECTORY: &str = "DEJA_CRASH_TEST_DIRECTORY";
 const FIRST: &str = "DEJA_CRASH_TEST_FIRST";
-
-fn scope() -> Scope {
-    Scope::new(project_id(1), Frame::query(Some("m"), None))
-}
 
 /// The child of the test below: stores entries and prints the number of each that is acknowledged, until it is
 /// killed. By itself it does nothing.

@@ -4,11 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use deja_core::cache::{Frame, Scope};
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open, schema_version};
 
-use crate::support::{assert_whole, embedder, entry, project, project_id, store_in};
+use crate::support::{assert_whole, embedder, entry, project, scope, store_in};
 
 /// The error of opening `directory`, as text.
 async fn refusal(directory: &Path) -> (OpenError, String) {
@@ -23,7 +22,7 @@ async fn refusal(directory: &Path) -> (OpenError, String) {
 }
 
 async fn filled(directory: &Path) {
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let store = store_in(directory).await;
     store.create_project(&project(1), &change()).await.unwrap();
     for number in 0..200 {
@@ -82,7 +81,7 @@ async fn damage_anywhere_is_an_error_or_harmless() {
             }
             // The damage lies in a page that opening does not read: reads say so, or find the entry.
             Ok(store) => {
-                let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+                let scope = scope();
                 for number in 0..200u32 {
                     let hash = deja_core::cache::PromptHash::of(&number.to_string());
                     if let Ok(Some(entry)) = store.exact(&scope, &hash, crate::support::NOW).await {
@@ -98,13 +97,7 @@ async fn damage_anywhere_is_an_error_or_harmless() {
         fs::write(&path, &whole).unwrap();
     }
     assert!(refused > 5, "{refused} of 24 refused");
-    assert_whole(
-        &*store_in(directory.path()).await,
-        &Scope::new(project_id(1), Frame::query(Some("m"), None)),
-        7,
-        "7",
-    )
-    .await;
+    assert_whole(&*store_in(directory.path()).await, &scope(), 7, "7").await;
 }
 
 #[tokio::test]

@@ -1,11 +1,10 @@
 //! A full disk: writes say so, reads go on, and writes work again once there is room.
 
-use deja_core::cache::{Frame, Scope};
 use deja_core::store::{EntryFilter, StoreError};
 use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
 
-use crate::support::{assert_whole, embedder, entry, project, project_id};
+use crate::support::{assert_whole, embedder, entry, project, project_id, scope};
 
 #[tokio::test]
 async fn a_full_disk_stops_writes_only() {
@@ -16,7 +15,7 @@ async fn a_full_disk_stops_writes_only() {
         ..StoreSettings::new(directory.path())
     };
     let store = open(&settings).await.unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     store.create_project(&project(1), &change()).await.unwrap();
     let mut stored = 0;
     let error = loop {

@@ -13,7 +13,7 @@ use deja_store::PostgresSettings;
 use tokio::time::{Instant, sleep};
 
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, near, project, project_id, vector};
+use crate::support::{NOW, entry, near, project, project_id, scope, vector, with_project};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -88,7 +88,7 @@ async fn put(store: &dyn Store, scope: &Scope, numbers: Range<u32>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graph_is_built_before_a_scope_is_large() {
     let database = Database::create().await;
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let store = graph_from(&database, 400).await;
     store.create_project(&project(1), &change()).await.unwrap();
     put(&*store, &scope, 0..100).await;
@@ -99,13 +99,12 @@ async fn a_graph_is_built_before_a_scope_is_large() {
     put(&*store, &scope, 100..101).await;
     until_there_is_a_graph(&database).await;
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search() {
     let database = Database::create().await;
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let filled = database.store().await;
     filled.create_project(&project(1), &change()).await.unwrap();
     put(&*filled, &scope, 0..101).await;
@@ -114,33 +113,29 @@ async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search()
     assert!(!near(&*store, &scope, &vector(1), 0.5, NOW).await.is_empty());
     until_there_is_a_graph(&database).await;
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 /// PostgreSQL may be built without a compiler, and then shows no other trace of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server_compiles_no_statement() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    store.create_project(&project(1), &change()).await.unwrap();
+    let (database, store) = with_project().await;
     let told = "CREATE TABLE told AS SELECT current_setting('jit') AS jit LIMIT 0;
          CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN INSERT INTO told VALUES (current_setting(''jit'')); RETURN NULL; END';
          CREATE TRIGGER tell AFTER INSERT ON entries EXECUTE FUNCTION tell()";
     let client = database.client().await;
     client.batch_execute(told).await.unwrap();
-    put(&*store, &Scope::new(project_id(1), Frame::query(Some("m"), None)), 0..1).await;
+    put(&*store, &scope(), 0..1).await;
     let jit: String = client.query_one("SELECT jit FROM told", &[]).await.unwrap().get(0);
     assert_eq!(jit, "off");
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 /// How far it is can be asked of any replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graph_that_is_being_built_says_how_far_it_is() {
     let database = Database::create().await;
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let other = database.store().await;
     other.create_project(&project(1), &change()).await.unwrap();
     put(&*other, &scope, 0..10).await;
@@ -163,13 +158,12 @@ async fn a_graph_that_is_being_built_says_how_far_it_is() {
     }
     assert!(has_graph(&database).await);
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     let database = Database::create().await;
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let plain = database.store().await;
     plain.create_project(&project(1), &change()).await.unwrap();
     put(&*plain, &scope, 0..300).await;
@@ -195,7 +189,6 @@ async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     assert_eq!(scans(&database).await, before, "it is scanned");
     let large_part = thought(1e6).await;
     assert_asked(&database, &*large_part, &scope, 1).await;
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -204,7 +197,7 @@ async fn the_graph_finds_what_a_scan_finds() {
     let plain = database.store().await;
     let model = MemoryStore::new();
     let stores: [&dyn Store; 2] = [&*plain, &*model];
-    let large = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let large = scope();
     let small = Scope::new(project_id(1), Frame::query(Some("m"), Some("few")));
     for store in stores {
         store.create_project(&project(1), &change()).await.unwrap();
@@ -230,7 +223,6 @@ async fn the_graph_finds_what_a_scan_finds() {
         }
     }
     assert_asked(&database, &*graph, &large, 1).await;
-    database.remove().await;
 }
 
 /// A scope whose neighbour lies behind thousands of vectors of another project is scanned in the end.
@@ -238,10 +230,7 @@ async fn the_graph_finds_what_a_scan_finds() {
 async fn a_neighbour_behind_a_crowd_of_others_is_found() {
     let database = Database::create().await;
     let plain = database.store().await;
-    let (own, foreign) = (
-        Scope::new(project_id(1), Frame::query(Some("m"), None)),
-        Scope::new(project_id(2), Frame::query(Some("m"), None)),
-    );
+    let (own, foreign) = (scope(), Scope::new(project_id(2), Frame::query(Some("m"), None)));
     for (number, scope) in [(1u8, &own), (2, &foreign)] {
         plain.create_project(&project(number), &change()).await.unwrap();
         for entry_number in 0..30 {
@@ -272,7 +261,6 @@ async fn a_neighbour_behind_a_crowd_of_others_is_found() {
     assert!(!expected.is_empty());
     assert_eq!(found.len(), expected.len());
     assert_eq!(found[0].entry.id, expected[0].entry.id);
-    database.remove().await;
 }
 
 async fn nearest_ids(store: &dyn Store, scope: &Scope, number: u32, now: Timestamp) -> Vec<String> {

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use deja_core::cache::{Frame, Scope};
 use deja_core::embedding::Embedding;
 use deja_core::store::{Entries, Projects, Store};
 use deja_core::testing::MemoryStore;
@@ -13,12 +12,8 @@ use deja_core::testing::change;
 use deja_store::StoreSettings;
 
 use crate::support::{
-    NOW, embedder, entry, entry_id, near, project, project_id, store_in, store_with, vector,
+    NOW, embedder, entry, entry_id, near, project, project_id, scope, store_in, store_with, vector,
 };
-
-fn scope() -> Scope {
-    Scope::new(project_id(1), Frame::query(Some("m"), None))
-}
 
 /// Vectors on which sign sketches without a rotation break down: most components zero, all positive, or
 /// nearly all equal.

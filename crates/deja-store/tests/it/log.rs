@@ -68,5 +68,4 @@ async fn a_row_that_is_committed_late_is_on_a_page_all_the_same() {
     seen.extend(page(after).await.0);
     seen.sort();
     assert_eq!(seen, ["early", "late"]);
-    database.remove().await;
 }

@@ -302,7 +302,6 @@ proptest! {
         run(async {
             let database = Database::create().await;
             let compared = compare(&steps, async || database.store().await).await;
-            database.remove().await;
             compared
         })?;
     }

@@ -9,12 +9,12 @@ use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::testing::{self, change};
 use deja_store::{OpenError, StoreSettings, open};
 
-use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
+use crate::support::{NOW, assert_whole, entry, project, project_id, scope, store_in};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_is_there_the_next_time() {
     let directory = tempfile::tempdir().unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let store = store_in(directory.path()).await;
     store.create_project(&project(1), &change()).await.unwrap();
     // All at once, so that batches and the chunks of the index fill.
@@ -81,7 +81,7 @@ async fn dropping_the_store_frees_the_directory() {
 #[tokio::test]
 async fn an_insert_goes_on_when_its_caller_goes_away() {
     let directory = tempfile::tempdir().unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     let store = store_in(directory.path()).await;
     store.create_project(&project(1), &change()).await.unwrap();
     {

@@ -24,10 +24,10 @@ use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
 use uuid::Uuid;
 
-use crate::faults::{behind_proxy, nobody, run};
+use crate::faults::{behind_proxy, nobody};
 use crate::postgres::{Database, open_store, settings};
 use crate::proxy::Weather;
-use crate::support::{NOW, entry, entry_id, project, project_id, wrong};
+use crate::support::{NOW, entry, entry_id, project, project_id, scope, with_project, wrong};
 
 async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
     vec![database.store().await, database.store().await, database.store().await]
@@ -42,7 +42,7 @@ async fn of_wrong_answers_that_come_at_once_the_third_is_one_too_many() {
     let database = Database::create().await;
     let replicas = replicas(&database).await;
     replicas[0].create_project(&project(1), &change()).await.unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     for number in 0..20 {
         replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
         let mut labels = JoinSet::new();
@@ -56,15 +56,12 @@ async fn of_wrong_answers_that_come_at_once_the_third_is_one_too_many() {
         quarantined.retain(|labelled| *labelled == Labelled::Quarantined);
         assert_eq!(quarantined.len(), 1, "entry {number}");
     }
-    database.remove().await;
 }
 
 /// Who notifies holds a lock of the whole server until its commit is on disk.
 #[tokio::test]
 async fn nobody_is_told_of_a_flight_that_nobody_waits_for() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    store.create_project(&project(1), &change()).await.unwrap();
+    let (database, store) = with_project().await;
     let (client, mut connection) =
         tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
     let (hear, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -78,7 +75,7 @@ async fn nobody_is_told_of_a_flight_that_nobody_waits_for() {
     });
     client.batch_execute("LISTEN deja_flights").await.unwrap();
 
-    let (claims, scope) = (store.claims().unwrap(), Scope::new(project_id(1), Frame::query(Some("m"), None)));
+    let (claims, scope) = (store.claims().unwrap(), scope());
     let owner = FlightId::from_bytes([1; 16]);
     let unanswered = Unanswered { model: "m".to_owned(), failure: None };
     for (number, (prompt, is_awaited)) in
@@ -101,7 +98,6 @@ async fn nobody_is_told_of_a_flight_that_nobody_waits_for() {
         assert_eq!(word, Some(hex::encode(PromptHash::of(prompt).0)), "{prompt}");
     }
     listening.abort_all();
-    database.remove().await;
 }
 
 /// A claim that is given up before its answer is there sends who waited to the provider.
@@ -110,7 +106,7 @@ async fn a_claim_is_given_up_with_the_answer_that_takes_an_expired_ones_place() 
     let database = Database::create().await;
     let (here, there) = (database.store().await, database.store().await);
     here.create_project(&project(1), &change()).await.unwrap();
-    let (scope, late) = (Scope::new(project_id(1), Frame::query(Some("m"), None)), after(2));
+    let (scope, late) = (scope(), after(2));
     let flight = FlightKey { project: project_id(1), scope: scope.key(), prompt: PromptHash::of("asked") };
     let [first, second] = [1, 2].map(|number| FlightId::from_bytes([number; 16]));
     let mut old = entry(1, &scope, "asked");
@@ -140,7 +136,6 @@ async fn a_claim_is_given_up_with_the_answer_that_takes_an_expired_ones_place() 
     assert!(matches!(stored, Inserted::New), "{stored:?}");
     let claimed = there.claims().unwrap().claim(&flight, second, Duration::from_mins(5), Some(first), late);
     assert!(matches!(claimed.await.unwrap(), Claimed::Answered));
-    database.remove().await;
 }
 
 /// Does `write` while another transaction has deleted something, which it commits when the write waits for it or is done.
@@ -194,15 +189,12 @@ async fn what_is_deleted_while_counts_and_samples_are_written_takes_only_its_own
     let record = async { store.record(&batch).await.unwrap() };
     beside_deletion(&database, &deletion, record).await;
     assert_eq!(projects_in(&database, "rollups").await, [project_id(1)]);
-    database.remove().await;
 }
 
 #[tokio::test]
 async fn an_entry_goes_only_with_the_one_that_takes_its_place() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    store.create_project(&project(1), &change()).await.unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let (_database, store) = with_project().await;
+    let scope = scope();
     store.insert(entry(1, &scope, "asked")).await.unwrap();
     store.insert(entry(2, &scope, "another")).await.unwrap();
     // It cannot be stored: another entry has its name.
@@ -211,7 +203,6 @@ async fn an_entry_goes_only_with_the_one_that_takes_its_place() {
     let found = store.exact(&scope, &PromptHash::of("asked"), NOW).await.unwrap();
     assert_eq!(found.map(|entry| entry.id), Some(entry_id(1)));
     assert_eq!(store.count(project_id(1)).await.unwrap(), 2);
-    database.remove().await;
 }
 
 /// A plan that looks for the oldest again for each row takes away more of them, and takes time.
@@ -242,7 +233,6 @@ async fn no_more_old_rows_go_at_a_time_than_are_meant_whatever_the_plan() {
     let left = client.query_one("SELECT count(*) FROM flights WHERE until = 0", &[]).await.unwrap();
     assert_eq!(left.get::<_, i64>(0), 90);
     assert_eq!(store.sweep_opinions(2, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -262,7 +252,6 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
             assert!(replica.admit(&key.hash).await.unwrap().is_none());
         }
     }
-    database.remove().await;
 }
 
 /// Inserts at the same time must not each take away all that is too much.
@@ -271,7 +260,7 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
     let database = Database::create().await;
     let replicas = replicas(&database).await;
     replicas[0].create_project(&project(1), &change()).await.unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     for number in 0..700 {
         replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
     }
@@ -283,21 +272,16 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
             replica.insert(new).await.unwrap();
         });
     }
-    while let Some(done) = callers.join_next().await {
-        done.unwrap();
-    }
+    callers.join_all().await;
     let left = replicas[0].count(project_id(1)).await.unwrap();
     assert!((500 - EVICTED_AT_ONCE..708).contains(&left), "{left}");
-    database.remove().await;
 }
 
 /// Limits and claims have no foreign key.
 #[tokio::test]
 async fn a_deleted_project_leaves_no_row_but_the_audit_log() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    store.create_project(&project(1), &change()).await.unwrap();
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let (database, store) = with_project().await;
+    let scope = scope();
     store.insert(entry(1, &scope, "asked")).await.unwrap();
     let quota = Quota::new(10, 10).unwrap();
     store.take(project_id(1), quota, NOW).await.unwrap();
@@ -322,21 +306,17 @@ async fn a_deleted_project_leaves_no_row_but_the_audit_log() {
         seen += 1;
     }
     assert!(seen > 15, "{seen} tables");
-    database.remove().await;
 }
 
 /// Version 1 of the schema, which the database still serves, had no kinds.
 #[tokio::test]
 async fn a_replica_of_the_version_before_goes_on_adding_providers() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    store.create_project(&project(1), &change()).await.unwrap();
+    let (database, store) = with_project().await;
     let insert = "INSERT INTO providers (project_id, name, base_url, models, allow_private, provider_id, created)
                   SELECT project_id, 'house', 'https://llm.example/v1', '[]', false, project_id, 0 FROM projects";
     database.client().await.batch_execute(insert).await.unwrap();
     let found = store.providers(project_id(1)).await.unwrap();
     assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
-    database.remove().await;
 }
 
 /// Three replicas whose clocks lie seconds apart, hammered together.
@@ -359,16 +339,12 @@ async fn three_replicas_never_let_more_than_the_quota_through() {
             });
         }
     }
-    let mut allowed = 0;
-    while let Some(done) = callers.join_next().await {
-        allowed += done.unwrap();
-    }
+    let allowed = callers.join_all().await.into_iter().sum::<i64>();
     // By the clock that is ahead; the earliest moment is the first on the one that is behind.
     let elapsed = rounds * step + 4 + 8_000_000_000;
     let most = 50 + elapsed / quota.interval() + 1;
     assert!(allowed <= most, "{allowed} of at most {most}");
     assert!(allowed >= 50, "the burst passes");
-    database.remove().await;
 }
 
 #[test]
@@ -393,7 +369,6 @@ fn every_decision_is_that_of_the_rule() {
             bucket = next;
         }
     });
-    runtime.block_on(database.remove());
 }
 
 #[tokio::test]
@@ -406,7 +381,6 @@ async fn a_clock_that_was_set_back_does_not_lock_a_project_out() {
     assert!(limits.take(project_id(1), quota, after(hour)).await.unwrap().allowed);
     assert_eq!(limits.take(project_id(1), quota, after(0)).await.unwrap().retry_after, 1);
     assert!(limits.take(project_id(1), quota, after(1_000_000_000)).await.unwrap().allowed);
-    database.remove().await;
 }
 
 /// With the same connection as the lock, or it would wait for itself.
@@ -434,7 +408,6 @@ async fn changes_under_the_lock_need_no_other_connection() {
         drop(other.alone().await.unwrap());
     }
     assert_eq!(before.len(), 1);
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -460,29 +433,25 @@ async fn a_change_whose_lock_was_lost_is_not_written() {
     assert_eq!(other.projects().await.unwrap()[0].name, "theirs");
     drop((alone, theirs));
     drop(store.alone().await.unwrap());
-    database.remove().await;
 }
 
 /// Callers that hang up at any moment leave neither the lock nor a transaction behind.
-#[test]
-fn a_lock_ends_with_its_caller() {
-    run(async {
-        let database = Database::create().await;
-        let (proxy, url) = behind_proxy(&database).await;
-        let store = open_store(PostgresSettings { pool_size: 1, ..settings(&url) }).await;
-        store.create_project(&project(1), &change()).await.unwrap();
-        let other = database.store().await;
-        proxy.set(Weather::Slow);
-        for patience in (0..400).step_by(40).map(Duration::from_millis) {
-            let changing = async {
-                let alone = store.alone().await.unwrap().expect("it is shared");
-                alone.update_operator(&nobody(), &change()).await.unwrap();
-                alone.update_project(&project(1), &change()).await.unwrap()
-            };
-            let _hung_up = timeout(patience, Box::pin(changing)).await;
-            drop(other.alone().await.unwrap());
-            assert_eq!(store.projects().await.unwrap().len(), 1);
-        }
-        database.remove().await;
-    });
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_ends_with_its_caller() {
+    let database = Database::create().await;
+    let (proxy, url) = behind_proxy(&database).await;
+    let store = open_store(PostgresSettings { pool_size: 1, ..settings(&url) }).await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let other = database.store().await;
+    proxy.set(Weather::Slow);
+    for patience in (0..400).step_by(40).map(Duration::from_millis) {
+        let changing = async {
+            let alone = store.alone().await.unwrap().expect("it is shared");
+            alone.update_operator(&nobody(), &change()).await.unwrap();
+            alone.update_project(&project(1), &change()).await.unwrap()
+        };
+        let _hung_up = timeout(patience, Box::pin(changing)).await;
+        drop(other.alone().await.unwrap());
+        assert_eq!(store.projects().await.unwrap().len(), 1);
+    }
 }

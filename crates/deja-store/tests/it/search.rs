@@ -91,7 +91,6 @@ async fn a_search_in_postgresql_ends_in_time() {
     assert_searches_end(&*store).await;
     store.close().await.unwrap();
     patient.close().await.unwrap();
-    database.remove().await;
 }
 
 #[tokio::test]
@@ -129,5 +128,4 @@ async fn searches_leave_connections_to_hits() {
         assert_eq!(search.unwrap().unwrap(), 0);
     }
     store.close().await.unwrap();
-    database.remove().await;
 }

@@ -4,14 +4,16 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use deja_core::cache::{Candidate, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Candidate, Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Threshold};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::Project;
 use deja_core::store::{NewLabel, Probe, Store};
-use deja_core::testing;
+use deja_core::testing::{self, change};
 use deja_store::{StoreSettings, open};
+
+use crate::postgres::Database;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
@@ -24,8 +26,21 @@ pub(crate) async fn store_with(settings: &StoreSettings) -> Arc<dyn Store> {
     open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A database of PostgreSQL with project 1, and a store on it.
+pub(crate) async fn with_project() -> (Database, Arc<dyn Store>) {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    (database, store)
+}
+
 pub(crate) fn project_id(number: u8) -> ProjectId {
     ProjectId::from_bytes([number; 16])
+}
+
+/// The scope of project 1's queries for the model `m`.
+pub(crate) fn scope() -> Scope {
+    Scope::new(project_id(1), Frame::query(Some("m"), None))
 }
 
 pub(crate) fn entry_id(number: u32) -> EntryId {

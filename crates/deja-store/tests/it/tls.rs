@@ -161,5 +161,4 @@ async fn each_mode_takes_what_it_says_and_nothing_else() {
             (Err(error), _) => panic!("{shown:?} {mode}: {error}"),
         }
     }
-    database.remove().await;
 }

@@ -19,7 +19,6 @@ async fn a_database_in_another_encoding_is_refused() {
     let refused = refusal(&format!("{base}/{name}")).await;
     assert!(refused.contains("LATIN1") && refused.contains("ENCODING 'UTF8'"), "{refused}");
     client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
-    database.remove().await;
 }
 
 #[tokio::test]
@@ -31,7 +30,6 @@ async fn an_old_pgvector_is_refused() {
     client.batch_execute(older).await.unwrap();
     let refused = refusal(&database.url).await;
     assert!(refused.contains("pgvector is 0.7.4") && refused.contains("ALTER EXTENSION"), "{refused}");
-    database.remove().await;
 }
 
 #[tokio::test]
@@ -43,5 +41,4 @@ async fn a_role_without_rights_is_told_which_it_needs() {
     let refused = refusal(&format!("postgres://{role}@{server}")).await;
     assert!(refused.contains("permission denied") && refused.contains("owner of the database"), "{refused}");
     client.batch_execute(&format!("DROP ROLE {role}")).await.unwrap();
-    database.remove().await;
 }

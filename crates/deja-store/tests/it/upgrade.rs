@@ -22,7 +22,9 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::postgres::Database;
-use crate::support::{NOW, assert_whole, entry, entry_id, near, project, project_id, store_in, vector};
+use crate::support::{
+    NOW, assert_whole, entry, entry_id, near, project, project_id, scope, store_in, vector,
+};
 
 /// The files of the schema before the one whose name ends so, by number.
 fn files_before(kind: &str, name: &str) -> Vec<(i32, String)> {
@@ -82,7 +84,7 @@ async fn plans_do_not_depend_on_when_the_database_was_closed() {
 
     let store = store_in(directory.path()).await;
     assert_eq!(statistics(), 0, "those of an earlier version are gone");
-    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let scope = scope();
     for number in 0..50 {
         store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
     }
@@ -132,7 +134,6 @@ async fn days_are_summed_up_from_hours_in_postgresql() {
         }
     }
     days_are_summed_up(&*database.store().await).await;
-    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,7 +183,6 @@ async fn own_providers_from_before_their_state_had_a_name_are_told_of() {
     old.execute("DELETE FROM providers", &[]).await.unwrap();
     assert!(state("p1").await != after);
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 /// A pair that was marked by a version that deleted the entry is forbidden as well.
@@ -218,7 +218,6 @@ async fn what_was_marked_wrong_is_forbidden() {
                VALUES ($1, 0, 'asked', 'matched', 0.9, 'm')";
     old.execute(sql, &[&Uuid::from_bytes(*project_id(1).as_bytes())]).await.unwrap();
     old_marks_forbid(&*database.store().await).await;
-    database.remove().await;
 }
 
 /// Model, whether all models share the scope, context.
@@ -349,7 +348,6 @@ async fn entries_from_before_frames_are_found_in_postgresql() {
     let graph = client.query_one("SELECT to_regclass('vectors_graph_96') IS NULL", &[]).await.unwrap();
     assert!(graph.get::<_, bool>(0), "it is built again when a scope is large");
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 fn old_scope() -> Scope {
@@ -438,7 +436,6 @@ async fn single_vectors_are_kept_in_postgresql() {
     let store = database.store().await;
     old_entries_are_there(&*store).await;
     store.close().await.unwrap();
-    database.remove().await;
 }
 
 /// A member and an owner of deja, from before projects had members.
@@ -476,5 +473,4 @@ async fn members_from_before_they_had_ranks_are_editors_in_postgresql() {
     let store = database.store().await;
     members_go_on_as_editors(&*store).await;
     store.close().await.unwrap();
-    database.remove().await;
 }

@@ -105,11 +105,24 @@ impl Database {
         open_store(settings(&self.url)).await
     }
 
-    /// Removes it, with whoever is connected.
-    pub(crate) async fn remove(self) {
-        let admin = connect(&self.server).await;
-        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        admin.batch_execute(&drop).await.expect("it goes");
+    /// Its URL. It goes with its server, which is thrown away after the tests.
+    pub(crate) fn keep(self) -> String {
+        std::mem::ManuallyDrop::new(self).url.clone()
+    }
+}
+
+/// Removes it, with whoever is connected.
+impl Drop for Database {
+    fn drop(&mut self) {
+        let (server, drop) =
+            (self.server.clone(), format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        // A thread of its own: this one may be in a runtime.
+        let removing = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async { connect(&server).await.batch_execute(&drop).await })
+        });
+        // Of a server that is away nothing can be removed.
+        let _gone = removing.join();
     }
 }
 

@@ -404,7 +404,7 @@ pub fn new_database() -> String {
     // A thread of its own: the caller may be in a runtime already.
     let creating = std::thread::spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(crate::postgres::Database::create()).url
+        runtime.block_on(crate::postgres::Database::create()).keep()
     });
     creating.join().unwrap()
 }
