@@ -98,49 +98,6 @@ impl Command {
     pub const fn begins(&self) -> bool {
         matches!(self, Self::ProjectCreate(_) | Self::OperatorCreate { .. } | Self::Import(_))
     }
-
-    /// The name in logs.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::ProjectCreate(_) => "project create",
-            Self::ProjectList => "project list",
-            Self::ProjectSuspend { .. } => "project suspend",
-            Self::ProjectResume { .. } => "project resume",
-            Self::ProjectSet { .. } => "project set",
-            Self::ProjectDelete { .. } => "project delete",
-            Self::KeyCreate { .. } => "key create",
-            Self::KeyList { .. } => "key list",
-            Self::KeyRevoke { .. } => "key revoke",
-            Self::ProviderAdd(_) => "provider add",
-            Self::ProviderList { .. } => "provider list",
-            Self::ProviderRemove { .. } => "provider remove",
-            Self::PriceSet { .. } => "price set",
-            Self::PriceUnset { .. } => "price unset",
-            Self::PriceShow { .. } => "price show",
-            Self::PriceRefresh => "price refresh",
-            Self::CachePurge { .. } => "cache purge",
-            Self::CacheStats { .. } => "cache stats",
-            Self::Tune { .. } => "tune",
-            Self::JudgePlan { .. } => "judge plan",
-            Self::Judge { .. } => "judge",
-            Self::Apply { .. } => "apply",
-            Self::OperatorCreate { .. } => "operator create",
-            Self::OperatorList => "operator list",
-            Self::OperatorResetPassword { .. } => "operator reset-password",
-            Self::OperatorRemoveSecondFactor { .. } => "operator remove-second-factor",
-            Self::MemberList { .. } => "member list",
-            Self::MemberSet { .. } => "member set",
-            Self::MemberRemove { .. } => "member remove",
-            Self::TokenCreate { .. } => "token create",
-            Self::TokenList { .. } => "token list",
-            Self::TokenRevoke { .. } => "token revoke",
-            Self::AuditList { .. } => "audit list",
-            Self::ExportHead(_) => "export",
-            Self::ExportEntries { .. } => "export entries",
-            Self::ExportSamples { .. } => "export samples",
-            Self::Import(_) => "import",
-        }
-    }
 }
 
 /// Which contexts a purge means. JSON has one `null`, so an option in an option would not cross the socket.

@@ -50,16 +50,6 @@ pub fn over(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_
 
 /// Does what `command` says. What it changes is durable when this returns, and holds for the very next request.
 pub async fn execute(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError> {
-    let name = command.name();
-    let reply = dispatch(by, command).await;
-    match &reply {
-        Ok(_) => tracing::debug!(command = name, "done"),
-        Err(error) => tracing::debug!(command = name, %error, "refused"),
-    }
-    reply
-}
-
-async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError> {
     Ok(match command {
         Command::ProjectCreate(new) => Reply::Project(projects::create(by, new).await?.into()),
         Command::ProjectList => Reply::Projects(views(projects::list(by).await?)),
