@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use deja_core::admin::Hidden;
 use serde::Serialize;
 
 use super::transfer::unexpected;
@@ -13,62 +14,46 @@ use crate::admin::{
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match reply {
-        Reply::Projects(list) if json => as_json(list, out),
-        Reply::Keys(list) if json => as_json(list, out),
-        Reply::Providers(list) if json => as_json(list, out),
-        Reply::Price(price) if json => as_json(price, out),
-        Reply::Cache(cache) if json => as_json(cache, out),
         Reply::Project(project) => Ok(writeln!(out, "{}", project.slug)?),
-        Reply::Projects(list) => projects(list, out),
+        Reply::Projects(list) => either(&list[..], json, projects, out),
         Reply::KeyCreated { key, view } => {
-            // For people, so that `KEY=$(deja key create ...)` is the key.
-            let said =
-                format!("The key '{}' is shown this once; only a hash of it is kept.", clean(&view.name));
-            // The key must come out, even where nobody reads what is said of it.
-            let _nowhere_to_say_it = writeln!(std::io::stderr(), "{said}");
-            Ok(writeln!(out, "{}", key.expose())?)
+            let name = clean(&view.name);
+            once(key, &format!("The key '{name}' is shown this once; only a hash of it is kept."), out)
         }
-        Reply::Keys(list) => keys(list, out),
+        Reply::Keys(list) => either(&list[..], json, keys, out),
         Reply::KeyRevoked(key) => {
             Ok(writeln!(out, "Revoked {} ({}, {}).", key.prefix, clean(&key.name), key.id)?)
         }
         Reply::Provider(provider) => Ok(writeln!(out, "Added {} ({}).", provider.name, provider.base_url)?),
-        Reply::Providers(list) => providers(list, out),
-        Reply::Price(view) => price(view, out),
+        Reply::Providers(list) => either(&list[..], json, providers, out),
+        Reply::Price(view) => either(view, json, price, out),
         Reply::PriceTable { changed, table } if json => {
             as_json(&serde_json::json!({ "changed": changed, "table": table }), out)
         }
         Reply::PriceTable { changed, table } => price_table(*changed, table, out),
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
-        Reply::Cache(view) => cache(view, out),
-        Reply::Operators(list) if json => as_json(list, out),
-        Reply::Audit(list) if json => as_json(list, out),
+        Reply::Cache(view) => either(view, json, cache, out),
         Reply::Operator(operator) => {
             Ok(writeln!(out, "{} is an operator ({}).", clean(&operator.email), operator.role)?)
         }
-        Reply::Operators(list) => operators(list, out),
+        Reply::Operators(list) => either(&list[..], json, operators, out),
         Reply::Link(link) => {
             writeln!(out, "This link works once, until {}. Whoever has it gets in.", link.expires)?;
             Ok(writeln!(out, "{}", link.url.expose())?)
         }
-        Reply::Members(list) if json => as_json(list, out),
         Reply::Member(member) => {
             Ok(writeln!(out, "{} is {} in the project.", clean(&member.email), member.rank)?)
         }
-        Reply::Members(list) => members(list, out),
-        Reply::Tokens(list) if json => as_json(list, out),
+        Reply::Members(list) => either(&list[..], json, members, out),
         Reply::TokenCreated { token, view } => {
-            // For people, so that `TOKEN=$(deja token create ...)` is the token.
             let (name, expires) = (clean(&view.name), view.expires);
-            let said = format!("The token '{name}' is shown this once and works until {expires}.");
-            let _nowhere_to_say_it = writeln!(std::io::stderr(), "{said}");
-            Ok(writeln!(out, "{}", token.expose())?)
+            once(token, &format!("The token '{name}' is shown this once and works until {expires}."), out)
         }
-        Reply::Tokens(list) => tokens(list, out),
+        Reply::Tokens(list) => either(&list[..], json, tokens, out),
         Reply::TokenRevoked(token) => {
             Ok(writeln!(out, "Revoked {} ({}).", token.prefix, clean(&token.name))?)
         }
-        Reply::Audit(list) => audit(list, out),
+        Reply::Audit(list) => either(&list[..], json, audit, out),
         Reply::Done => Ok(writeln!(out, "Done.")?),
         // Answers to commands that print for themselves.
         Reply::Tune(_) | Reply::JudgePlan(_) | Reply::Judging(_) | Reply::Records(_) | Reply::Imported(_) => {
@@ -77,7 +62,24 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
     }
 }
 
-pub(super) fn as_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+/// As JSON, or as `text` writes it.
+fn either<T: Serialize + ?Sized>(
+    value: &T,
+    json: bool,
+    text: fn(&T, &mut dyn Write) -> anyhow::Result<()>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if json { as_json(value, out) } else { text(value, out) }
+}
+
+/// A secret alone on its line; what is said of it goes elsewhere, so that `KEY=$(deja key create ...)` is the key.
+fn once(secret: &Hidden, said: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    // The secret must come out, even where nobody reads what is said of it.
+    let _nowhere_to_say_it = writeln!(std::io::stderr(), "{said}");
+    Ok(writeln!(out, "{}", secret.expose())?)
+}
+
+pub(super) fn as_json(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     Ok(writeln!(out)?)
 }
