@@ -34,22 +34,29 @@ const TOO_LONG: &str =
     "a prompt as long as this is answered by its own entry only: there is nothing to judge";
 
 /// Which answer is meant, and whether it was right: `request_id`, or `matched_cache_entry_id` and `prompt`.
-#[derive(Debug, Deserialize, ToSchema)]
-#[expect(dead_code, reason = "describes the body in the OpenAPI document; `Fields` reads it")]
-pub struct FeedbackRequest {
+// The members as they stand, so that each can be judged by name. Unknown ones are ignored.
+#[derive(Deserialize, ToSchema)]
+pub struct FeedbackRequest<'a> {
     /// The `X-Request-Id` of the answer; of several answers with the same one, the last is meant.
-    #[schema(max_length = 64, example = "5f3a9c01-2a")]
-    request_id: Option<String>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>, max_length = 64, example = "5f3a9c01-2a")]
+    request_id: Option<&'a RawValue>,
     /// The entry that answered: `X-Deja-Entry`, or `matched_cache_entry_id` of `debug`.
-    #[schema(format = "uuid")]
-    matched_cache_entry_id: Option<String>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>, format = "uuid")]
+    matched_cache_entry_id: Option<&'a RawValue>,
     /// The prompt that it answered.
-    prompt: Option<String>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>)]
+    prompt: Option<&'a RawValue>,
     /// Whether the answer was right. For a miss that the guard caused: whether it was right to refuse the entry.
-    correct: bool,
+    #[serde(borrow)]
+    #[schema(value_type = bool)]
+    correct: Option<&'a RawValue>,
     /// Anything worth knowing, for people who look at it later.
-    #[schema(max_length = 1024)]
-    note: Option<String>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>, max_length = 1024)]
+    note: Option<&'a RawValue>,
 }
 
 /// What came of it.
@@ -71,7 +78,7 @@ pub struct FeedbackResponse {
 /// entry's prompt, no longer get this entry, which goes on answering its own prompt. The last word counts. The third wrong
 /// prompt within a day puts the entry into quarantine. Feedback has a rate limit of its own, as high as that of queries.
 #[utoipa::path(
-    post, path = "/v1/cache/feedback", tag = "cache", request_body = FeedbackRequest,
+    post, path = "/v1/cache/feedback", tag = "cache", request_body = FeedbackRequest<'static>,
     security(("api_key" = [])),
     responses(
         (status = 200, description = "Kept.", body = inline(FeedbackResponse)),
@@ -125,21 +132,6 @@ impl From<FeedbackError> for ApiError {
     }
 }
 
-/// The body's members as they stand, so that each can be judged by name. Unknown ones are ignored.
-#[derive(Deserialize)]
-struct Fields<'a> {
-    #[serde(borrow)]
-    request_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    matched_cache_entry_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
-    correct: Option<&'a RawValue>,
-    #[serde(borrow)]
-    note: Option<&'a RawValue>,
-}
-
 /// Which answer a body means.
 enum Subject {
     Request(String),
@@ -156,7 +148,7 @@ struct Said {
 impl Said {
     fn parse(body: &[u8], limits: &RequestLimits) -> Result<Self, String> {
         let text = object(body, "request_id and correct")?;
-        let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
+        let fields: FeedbackRequest<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         let correct = boolean("correct", fields.correct)?.ok_or("correct is required")?;
         let note = fields.note.map(|note| string("note", note)).transpose()?;
         at_most("note", note.as_deref().unwrap_or_default(), MAX_NOTE_BYTES)?;

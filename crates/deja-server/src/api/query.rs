@@ -40,23 +40,29 @@ const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
 const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
 
 /// What is asked.
-#[derive(Debug, Deserialize, ToSchema)]
-#[expect(dead_code, reason = "describes the body in the OpenAPI document; `Fields` reads it")]
-pub struct QueryRequest {
+// The members as they stand, so that each can be judged by name. Unknown ones are ignored.
+#[derive(Deserialize, ToSchema)]
+pub struct QueryRequest<'a> {
     /// Text to look up and cache. Not blank.
-    #[schema(min_length = 1, example = "What is the capital of France?")]
-    prompt: String,
+    #[serde(borrow)]
+    #[schema(value_type = String, min_length = 1, example = "What is the capital of France?")]
+    prompt: Option<&'a RawValue>,
     /// Identifier of the LLM model.
-    #[schema(min_length = 1, max_length = 256, example = "gpt-4o-mini")]
-    model: String,
+    #[serde(borrow)]
+    #[schema(value_type = String, min_length = 1, max_length = 256, example = "gpt-4o-mini")]
+    model: Option<&'a RawValue>,
     /// Minimum similarity for a hit.
-    #[schema(minimum = 0, maximum = 1, default = 0.85)]
-    similarity_threshold: Option<f64>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 1, default = 0.85)]
+    similarity_threshold: Option<&'a RawValue>,
     /// Extra context that segments the cache. No context is a segment of its own; the empty string is another.
-    context: Option<String>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>)]
+    context: Option<&'a RawValue>,
     /// When true, the response carries a `debug` object.
-    #[schema(default = false)]
-    include_debug: Option<bool>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<bool>, default = false)]
+    include_debug: Option<&'a RawValue>,
 }
 
 /// What is answered.
@@ -193,7 +199,7 @@ impl From<Refusal> for GuardInfo {
 /// Looks for an earlier prompt of the same project, model and context that is similar enough and, as far as its words
 /// tell, asks the same. If there is none, asks the LLM provider and stores its answer.
 #[utoipa::path(
-    post, path = "/v1/cache/query", tag = "cache", request_body = QueryRequest,
+    post, path = "/v1/cache/query", tag = "cache", request_body = QueryRequest<'static>,
     security(("api_key" = [])),
     responses(
         (status = 200, description = "Answered, from the cache or from the provider.", body = inline(QueryResponse<'static>),
@@ -300,21 +306,6 @@ async fn count(app: &App, caller: &Admission) -> Option<u64> {
         .ok()
 }
 
-/// The body's members as they stand, so that each can be judged by name. Unknown ones are ignored.
-#[derive(Deserialize)]
-struct Fields<'a> {
-    #[serde(borrow)]
-    prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow)]
-    similarity_threshold: Option<&'a RawValue>,
-    #[serde(borrow)]
-    context: Option<&'a RawValue>,
-    #[serde(borrow)]
-    include_debug: Option<&'a RawValue>,
-}
-
 /// What a body asks for, whoever sends it.
 struct Asked {
     prompt: String,
@@ -342,7 +333,7 @@ impl Asked {
 
 fn parse(body: &[u8], limits: &RequestLimits, room: Held) -> Result<Asked, String> {
     let text = object(body, "prompt and model")?;
-    let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
+    let fields: QueryRequest<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
     let prompt = required("prompt", fields.prompt)?;
     if prompt.trim().is_empty() {
