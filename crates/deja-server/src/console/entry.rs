@@ -61,10 +61,10 @@ impl Asked {
 /// `GET /console/p/{slug}/cache/{entry}`.
 pub(super) async fn get(
     visit: Visit,
-    Path((slug, entry)): Path<(String, String)>,
+    Path((slug, entry)): Path<(String, EntryId)>,
     Query(asked): Query<Asked>,
 ) -> Answer {
-    let page = page(&visit, slug, id(&entry)?, asked, None).await?;
+    let page = page(&visit, slug, entry, asked, None).await?;
     Ok(visit.page(&page))
 }
 
@@ -117,17 +117,16 @@ async fn page(
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
-pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    deleted::delete(&visit, &slug, &Search::default(), &[id(&entry)?], "The entry is deleted.").await
+pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, EntryId)>) -> Answer {
+    deleted::delete(&visit, &slug, &Search::default(), &[entry], "The entry is deleted.").await
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
 pub(super) async fn wrong(
     visit: Visit,
-    Path((slug, entry)): Path<(String, String)>,
+    Path((slug, entry)): Path<(String, EntryId)>,
     Form(form): Form<Asked>,
 ) -> Answer {
-    let entry = id(&entry)?;
     if form.asked.trim().is_empty() {
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
         let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;
@@ -154,22 +153,17 @@ pub(super) async fn wrong(
 /// `POST /console/p/{slug}/playground/{entry}/wrong`: for a prompt that was tried.
 pub(super) async fn wrong_if_asked(
     visit: Visit,
-    Path((slug, entry)): Path<(String, String)>,
+    Path((slug, entry)): Path<(String, EntryId)>,
     Form(form): Form<Asked>,
 ) -> Answer {
-    let (entry, engine) = (id(&entry)?, visit.console.app.engine());
+    let engine = visit.console.app.engine();
     let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked).await;
     said::forbidden(&visit, &format!("/console/p/{slug}/playground"), &slug, done)
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/release`.
-pub(super) async fn release(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    let entry = id(&entry)?;
+pub(super) async fn release(visit: Visit, Path((slug, entry)): Path<(String, EntryId)>) -> Answer {
     let done = cache::release(&visit.acting(), &slug, entry).await;
     let good = "The entry answers similar prompts again. The pairs that were found wrong stay forbidden.";
     visit.done(&format!("/console/p/{slug}/cache/{entry}"), done, good)
-}
-
-fn id(text: &str) -> Result<EntryId, ConsoleError> {
-    text.parse().map_err(|_| ConsoleError::NotFound)
 }

@@ -360,8 +360,7 @@ pub(super) async fn answered_by(visit: &Visit, slug: &str, entry: EntryId) -> Re
 }
 
 /// `POST /console/p/{slug}/requests/{number}/wrong`.
-pub(super) async fn wrong(visit: Visit, Path((slug, number)): Path<(String, String)>) -> Answer {
-    let number = number.parse().map_err(|_| ConsoleError::NotFound)?;
+pub(super) async fn wrong(visit: Visit, Path((slug, number)): Path<(String, u64)>) -> Answer {
     let done = requests::wrong(&visit.acting(), visit.console.app.engine(), &slug, number).await;
     forbidden(&visit, &format!("/console/p/{slug}/requests"), &slug, done)
 }

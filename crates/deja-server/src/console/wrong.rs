@@ -7,7 +7,6 @@ use deja_core::admin::cache;
 use deja_core::cache::LabelSource;
 use serde::Deserialize;
 
-use super::error::ConsoleError;
 use super::filter::query;
 use super::form::{Path, Query};
 use super::format::{self, Moment};
@@ -78,10 +77,9 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
 /// `POST /console/p/{slug}/cache/wrong/{number}/undo`.
 pub(super) async fn undo(
     visit: Visit,
-    Path((slug, number)): Path<(String, String)>,
+    Path((slug, number)): Path<(String, u64)>,
     Query(asked): Query<Asked>,
 ) -> Answer {
-    let number = number.parse().map_err(|_| ConsoleError::NotFound)?;
     let place = format!("/console/p/{slug}/cache/wrong");
     let done = cache::allow(&visit.acting(), &slug, number).await;
     match asked.release.parse() {
