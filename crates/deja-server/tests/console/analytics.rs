@@ -25,6 +25,14 @@ async fn furnished(world: &World) -> (Project, UsageEvent<'static>) {
     (project, event)
 }
 
+/// A furnished project, an event of it, and a member's browser.
+async fn with_traffic() -> (World, UsageEvent<'static>, Browser) {
+    let world = World::new().await;
+    let (_, event) = furnished(&world).await;
+    let member = world.browser_of(Role::Member).await;
+    (world, event, member)
+}
+
 async fn record(world: &World, events: impl IntoIterator<Item = UsageEvent<'_>>) {
     let mut batch = UsageBatch::default();
     for event in events {
@@ -75,13 +83,11 @@ async fn top_prompts_say_since_when_they_are_counted() {
 
 #[tokio::test]
 async fn figures_are_compared_with_those_of_the_span_before() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let long_ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
     let before = UsageEvent { at: long_ago(30), outcome: Outcome::ExactHit, ..event };
     let longer_ago = UsageEvent { at: long_ago(60), ..event };
     record(&world, [event, before, before, before, longer_ago]).await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=24h").await;
     let place = |name: &str| page.all(".figures dt").iter().position(|found| found == name).unwrap();
     let told = page.all(".figures dd.before");
@@ -96,11 +102,9 @@ async fn figures_are_compared_with_those_of_the_span_before() {
 
 #[tokio::test]
 async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let of = |model, spent| UsageEvent { model, spent: NanoUsd::from_nanos(spent), ..event };
     record(&world, [of("b", 5_000_000), of("a", 1_000_000), of("a", 1_000_000), of("C", 9_000_000)]).await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h&key=").await;
     let names = |page: &Page| page.all("#models tbody th");
     assert_eq!(names(&page)[0], "a", "most requests first");
@@ -127,8 +131,7 @@ async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
 
 #[tokio::test]
 async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let outcomes = [
         (Outcome::ExactHit, 1),
         (Outcome::SemanticHit, 2),
@@ -142,7 +145,6 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
         .into_iter()
         .flat_map(|(outcome, times)| std::iter::repeat_n(UsageEvent { outcome, ..event }, times));
     record(&world, events).await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
     assert_eq!(figure(&page, "Requests"), ("82".into(), "3 answered by the provider".into()));
     assert_eq!(figure(&page, "Passed on").0, "7");
@@ -161,14 +163,12 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
 
 #[tokio::test]
 async fn seven_days_are_168_hours_on_every_page() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     // Most of the time on the eighth day back.
     let ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
     let saved = NanoUsd::from_nanos(2_000_000_000);
     let early = UsageEvent { at: ago(166), too_long: true, saved, ..event };
     record(&world, [event, early, UsageEvent { at: ago(170), ..event }]).await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/projects").await;
     assert_eq!(page.all("tbody td.num")[0], "2", "{}", page.text());
     let together = "All projects together: 2 requests, $2.00 saved.";
@@ -181,10 +181,8 @@ async fn seven_days_are_168_hours_on_every_page() {
 
 #[tokio::test]
 async fn the_small_charts_of_the_projects_say_their_values() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     record(&world, [event, UsageEvent { outcome: Outcome::ExactHit, ..event }]).await;
-    let mut member = world.browser_of(Role::Member).await;
     let told = member.get("/console/projects").await.attributes("svg.spark", "aria-label");
     assert_eq!(told[0], "Requests by day, up to today: 0, 0, 0, 0, 0, 0, 2");
     assert_eq!(told[1], "Hit rate by day, up to today: –, –, –, –, –, –, 50.0%");
@@ -252,9 +250,7 @@ async fn surfaces_streams_and_scopes_are_told() {
 
 #[tokio::test]
 async fn tables_and_files_say_the_whole_time() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, event, mut member) = with_traffic().await;
     let analytics = "/console/p/furnished/analytics";
     // Whole days of the past, which do not move while the pages are read.
     let today = world.wired.admin.clock.now().as_secs().div_euclid(86_400);
@@ -294,13 +290,11 @@ async fn tables_and_files_say_the_whole_time() {
 
 #[tokio::test]
 async fn tables_tell_of_the_rows_that_they_do_not_show() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let contexts: Vec<String> = (0..1043).map(|n| format!("context {n}")).collect();
     let count = async |contexts: &[String]| {
         record(&world, contexts.iter().map(|text| UsageEvent { context: Some(text), ..event })).await;
     };
-    let mut member = world.browser_of(Role::Member).await;
     let address = "/console/p/furnished/analytics";
     let rest = "#contexts .table + .hint";
     for (told, line) in [(0..20, None), (20..43, Some("20 of 43 shown; the CSV file has all."))] {
@@ -331,15 +325,13 @@ async fn tables_tell_of_the_rows_that_they_do_not_show() {
 
 #[tokio::test]
 async fn refused_requests_stand_under_their_model_and_reason() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let refused = |model, why| UsageEvent { outcome: Outcome::Refused, refused: Some(why), model, ..event };
     let typo = UsageEvent { context: Some("shop"), ..refused("gpt-4o-minni", RefusedFor::UnknownModel) };
     let shape = UsageEvent { model: "", ..refused("", RefusedFor::Shape) };
     let limited = UsageEvent { outcome: Outcome::RateLimited, ..event };
     let closed = refused("claude-haiku-4-5", RefusedFor::ForbiddenModel);
     record(&world, [typo, typo, shape, limited, closed]).await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics").await;
     let rows = page.all("#refusals tbody tr");
     assert_eq!(
@@ -371,15 +363,13 @@ async fn refused_requests_stand_under_their_model_and_reason() {
 
 #[tokio::test]
 async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let hit = |outcome, millis| UsageEvent { outcome, latency: Duration::from_millis(millis), ..event };
     record(
         &world,
         [hit(Outcome::ExactHit, 1), hit(Outcome::SemanticHit, 400), hit(Outcome::SemanticHit, 400)],
     )
     .await;
-    let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
     let millis = |name| {
         let text = figure(&page, name).0;
@@ -400,9 +390,7 @@ async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
 
 #[tokio::test]
 async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, event, mut member) = with_traffic().await;
     let told = member.get("/console/p/furnished").await.one("#window");
     assert!(told.starts_with("A prompt of up to 256 tokens is found by its meaning"), "{told}");
     assert!(!told.contains('%'), "{told}");
@@ -415,9 +403,7 @@ async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
 
 #[tokio::test]
 async fn the_first_steps_go_away_when_they_are_done() {
-    let world = World::new().await;
-    world.project("New").await;
-    let mut member = world.browser_of(Role::Owner).await;
+    let (world, _, mut member) = World::with_project("New", Role::Owner).await;
     let done =
         |page: &Page| page.all("#checklist li").iter().map(|step| step.ends_with("Done")).collect::<Vec<_>>();
     assert_eq!(done(&member.get("/console/p/new").await), [false; 4]);

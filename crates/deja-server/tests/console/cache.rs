@@ -13,9 +13,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_purge_counts_first_and_wants_the_name_typed() {
-    let world = World::new().await;
-    let (project, _) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
     let page = member.get("/console/p/furnished/cache/purge?context=-").await;
     assert!(page.text().contains("1 entry of 2 entries would be deleted"), "{}", page.text());
     let page =
@@ -171,9 +169,7 @@ async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
 
 #[tokio::test]
 async fn export_is_every_entry_as_a_line_that_an_import_takes() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let page = member.get("/console/p/furnished/export").await;
     assert_eq!(page.headers["content-type"], "application/x-ndjson");
     assert_eq!(
@@ -205,9 +201,7 @@ async fn export_is_every_entry_as_a_line_that_an_import_takes() {
 
 #[tokio::test]
 async fn entries_that_could_not_be_embedded_are_shown() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     let stats = async || {
         let command = Command::CacheStats { project: "shop".into() };
         match execute(&world.acting(), command).await.unwrap() {

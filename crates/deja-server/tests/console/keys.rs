@@ -11,9 +11,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_revoked_after_a_question() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     let refused = member.post("/console/p/shop/keys", &[("name", " "), ("models", "a b")]).await;
     assert_eq!(refused.status, 422);
     let made =
@@ -51,9 +49,7 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
 
 #[tokio::test]
 async fn a_key_has_an_end_and_a_limit_of_its_own() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     let wish = |days: &'static str, per_minute: &'static str| {
         [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", "")]
     };
@@ -91,9 +87,7 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
 
 #[tokio::test]
 async fn a_key_for_a_model_that_nobody_serves_is_told() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (_world, _, mut member) = World::with_project("Shop", Role::Member).await;
     let page =
         member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
     let told =
@@ -108,9 +102,7 @@ async fn a_key_for_a_model_that_nobody_serves_is_told() {
 
 #[tokio::test]
 async fn a_key_for_many_models_that_nobody_serves_is_shown() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (_world, _, mut member) = World::with_project("Shop", Role::Member).await;
     let models: Vec<String> = (0..90).map(|n| format!("{}-{n:02}", "long".repeat(40))).collect();
     let page = member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", &models.join("\n"))]).await;
     assert_eq!(page.all("dialog #key").len(), 1, "{}", page.text());

@@ -366,9 +366,7 @@ async fn projects_and_keys_are_paged() {
 
 #[tokio::test]
 async fn awkward_names_and_addresses_are_told_in_pages() {
-    let world = World::new().await;
-    world.project("Shop · prod").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (_world, _, mut owner) = World::with_project("Shop · prod", Role::Owner).await;
     assert_eq!(owner.get("/console/p/shop-prod/delete").await.one("h1"), "Delete Shop · prod");
     let page =
         owner.post("/console/p/shop-prod/settings", &[("name", "\u{200b}"), ("max_entries", "10")]).await;

@@ -170,9 +170,7 @@ fn chat<'a>(form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 
 #[tokio::test]
 async fn a_chat_is_tried_as_an_application_would_send_it() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     let place = "/console/p/shop/playground/chat";
     let page = member.get(place).await;
     assert_eq!(page.attributes("#threshold", "value"), ["0.85"]);

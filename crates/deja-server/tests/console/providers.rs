@@ -13,9 +13,7 @@ use crate::util::{Page, World};
 
 #[tokio::test]
 async fn what_is_wrong_with_a_provider_is_said_at_its_field_and_its_secret_is_kept() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, project, mut owner) = World::with_project("Shop", Role::Owner).await;
     let place = "/console/p/shop/providers/new";
     let good =
         [("name", "own"), ("base_url", "https://llm.example.com/v1"), ("models", "m"), ("secret", "sk-hush")];
@@ -63,9 +61,7 @@ async fn what_is_wrong_with_a_provider_is_said_at_its_field_and_its_secret_is_ke
 
 #[tokio::test]
 async fn an_endpoint_is_taken_off_a_base_url_and_what_a_provider_takes_over_is_said() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     for (number, (kind, typed, kept)) in [
         ("openai", "https://llm.example.com/v1/chat/completions", "https://llm.example.com/v1"),
         ("openai", "https://llm.example.com/a/v1/responses/", "https://llm.example.com/a/v1"),
@@ -127,9 +123,7 @@ async fn who_answers_for_models_that_a_provider_no_longer_has_is_said() {
 
 #[tokio::test]
 async fn a_providers_key_goes_in_and_never_out() {
-    let world = World::new().await;
-    let project = world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
     let new = |url: &'static str| {
         [
             ("name", "own"),

@@ -58,9 +58,7 @@ fn row(page: &Page, table: &str, number: usize) -> String {
 
 #[tokio::test]
 async fn without_samples_the_page_says_what_makes_them() {
-    let world = World::new().await;
-    world.project("Bare").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (_world, _, mut member) = World::with_project("Bare", Role::Member).await;
     let page = member.get("/console/p/bare/quality").await;
     assert_eq!(page.one(".empty h2"), "No samples yet");
     assert!(page.one(".empty p").contains("Send one question in two wordings"), "{}", page.text());

@@ -25,9 +25,7 @@ async fn keeping_texts(world: &World, slug: &str) -> deja_core::project::Project
 
 #[tokio::test]
 async fn the_page_shows_hashes_or_texts_and_filters() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let page = member.get("/console/p/furnished/requests").await;
     assert!(page.text().contains("No request yet"), "{}", page.text());
     world.answered(&project, entry, &[ASKED]).await;
@@ -138,9 +136,7 @@ async fn a_prompt_is_found_with_its_lines_and_blanks_as_browsers_send_it() {
 
 #[tokio::test]
 async fn a_file_has_all_that_pass_the_filter_and_each_once() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let prompts: Vec<String> = (0..1200).map(|number| format!("prompt {number}")).collect();
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
     world.answered(&project, entry, &prompts).await;
@@ -244,9 +240,7 @@ async fn the_log_is_sorted_over_all_pages_and_in_its_file() {
 
 #[tokio::test]
 async fn wrong_is_one_click_where_the_prompt_is_known() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     world.answered(&project, entry, &[ASKED]).await;
     let page = member.get(&format!("/console/p/furnished/cache/{entry}")).await;
     let answered = "section[aria-labelledby=answered]";
@@ -419,9 +413,7 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
 
 #[tokio::test]
 async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let asked = ["What is the capital of Ghana?", "What is the capital of Guinea?", ASKED];
     world.answered(&project, entry, &asked).await;
     for asked in asked {
@@ -442,9 +434,7 @@ async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
 
 #[tokio::test]
 async fn a_purge_says_how_many_went() {
-    let world = World::new().await;
-    let (project, _) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
     let page = member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;
     assert_eq!(page.one(".note"), "2 entries deleted.");
     let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();

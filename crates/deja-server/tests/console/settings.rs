@@ -13,9 +13,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn contradictions_of_settings_are_said() {
-    let world = World::new().await;
-    let (project, _) = world.furnished().await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, (project, _), mut owner) = World::furnished_for(Role::Owner).await;
     let place = "/console/p/furnished/settings";
     let form = |threshold: &'static str, minimum, entries| {
         [("name", "Furnished"), ("max_entries", entries), ("threshold", threshold), ("minimum", minimum)]
@@ -112,9 +110,7 @@ async fn settings_that_delete_samples_or_the_log_ask_first() {
 
 #[tokio::test]
 async fn settings_of_wire_formats_are_kept_shown_and_in_the_audit_log() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, _, mut member) = World::with_project("Shop", Role::Member).await;
     let page = member.get("/console/p/shop/settings").await;
     assert_eq!(page.attributes("[name=control][checked]", "value").len(), ClientControl::ALL.len());
     assert_eq!(page.attributes("[name=opt_in][checked]", "value").len(), 0);
@@ -149,9 +145,7 @@ async fn settings_of_wire_formats_are_kept_shown_and_in_the_audit_log() {
 
 #[tokio::test]
 async fn settings_are_checked_kept_and_shown() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     let form = |threshold: &'static str, ttl| {
         [
             ("name", "The shop"),
@@ -251,9 +245,7 @@ async fn settings_are_checked_kept_and_shown() {
 
 #[tokio::test]
 async fn deleting_a_project_names_what_goes_and_asks_for_its_name() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     owner.submit("/console/p/shop/keys", &[("name", "ci")]).await;
     let told = owner.get("/console/p/shop/delete").await.one("main form p");
     assert!(
@@ -268,9 +260,7 @@ async fn deleting_a_project_names_what_goes_and_asks_for_its_name() {
 
 #[tokio::test]
 async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     let place = "/console/p/shop/settings";
     let before = owner.get(place).await.attributes("form:not([id]) [name=before]", "value").remove(0);
     // Somebody else, with a form of their own.
@@ -300,9 +290,7 @@ async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
 
 #[tokio::test]
 async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     let page = owner.get("/console/p/shop/settings").await;
     let before = page.attributes("#wires [name=before]", "value").remove(0);
     let place = "/console/p/shop/settings/wires";
@@ -328,9 +316,7 @@ async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
 
 #[tokio::test]
 async fn limits_of_a_stale_form_leave_what_somebody_else_changed() {
-    let world = World::new().await;
-    world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     let place = "/console/p/shop/settings/limits";
     owner.submit(place, &[("tier", "pro"), ("per_minute", "2,000"), ("burst", "3000")]).await;
     let page = owner.get("/console/p/shop/settings").await;
@@ -358,9 +344,7 @@ async fn limits_of_a_stale_form_leave_what_somebody_else_changed() {
 
 #[tokio::test]
 async fn a_maximum_of_none_is_refused_whatever_is_stored() {
-    let world = World::new().await;
-    let shop = world.project("Shop").await;
-    let mut owner = world.browser_of(Role::Owner).await;
+    let (world, shop, mut owner) = World::with_project("Shop", Role::Owner).await;
     world.entry_without_vector(&shop, "m", "How?", None).await;
     let page = owner.post("/console/p/shop/settings", &[("name", "Shop"), ("max_entries", "0")]).await;
     assert!(page.one("#max_entries-problem").contains("must lie between"));

@@ -17,7 +17,7 @@ use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, SystemEntropy};
 use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
-use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
+use deja_core::operator::{Operator, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
 use deja_core::request_log::{LoggedRequest, MetEntry};
 use deja_core::testing::{self, entry, new_entry};
@@ -69,6 +69,22 @@ impl World {
         Self { wired, router, secure, _data: data }
     }
 
+    /// One with a project, and the browser of somebody with this role.
+    pub async fn with_project(name: &str, role: Role) -> (Self, Project, Browser) {
+        let world = Self::new().await;
+        let project = world.project(name).await;
+        let browser = world.browser_of(role).await;
+        (world, project, browser)
+    }
+
+    /// One with all there is to look at in one project, and the browser of somebody with this role.
+    pub async fn furnished_for(role: Role) -> (Self, (Project, EntryId), Browser) {
+        let world = Self::new().await;
+        let furnished = world.furnished().await;
+        let browser = world.browser_of(role).await;
+        (world, furnished, browser)
+    }
+
     /// A browser that nobody is signed in with.
     pub fn stranger(&self) -> Browser {
         Browser { router: self.router.clone(), cookies: BTreeMap::new() }
@@ -107,10 +123,7 @@ impl World {
         let operator = Operator {
             id: OperatorId::generate(now, &SystemEntropy).unwrap(),
             email: email.parse().unwrap(),
-            role,
-            password: PasswordHash::from_phc("none"),
-            created: now,
-            disabled: None,
+            ..testing::operator(1, role, now)
         };
         let change = Change::new(now, Actor::System, "test");
         self.wired.store.create_operator(&operator, &change).await.unwrap();

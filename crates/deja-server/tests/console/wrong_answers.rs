@@ -7,9 +7,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
     let page = member.post(&place, &[("asked", " ")]).await;
     assert!(page.status == 422 && page.one("#asked-problem").contains("Say which prompt"));
@@ -40,9 +38,7 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
 
 #[tokio::test]
 async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
     let cells = "[aria-label='Wrong answers'] tbody td";
     let asked = ["What is the capital of French Guiana?", "What is the capital of Ghana?"];
@@ -68,9 +64,7 @@ async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
 
 #[tokio::test]
 async fn an_entry_in_quarantine_is_listed_and_released() {
-    let world = World::new().await;
-    let (project, entry) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}");
     let held = "section[aria-labelledby=quarantine] tbody";
     for asked in ["French Guiana", "Ghana", "Guinea"] {
@@ -96,9 +90,7 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
 
 #[tokio::test]
 async fn wrong_answers_are_told_apart_and_paged() {
-    let world = World::new().await;
-    let project = world.project("Wrong").await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, project, mut member) = World::with_project("Wrong", Role::Member).await;
     let entry = world.entry(&project, "What is two and two?", "Five.", None).await;
     let place = format!("/console/p/wrong/cache/{entry}/wrong");
     // What is too long for an embedding meets the same prompt only, so it cannot have met this one.

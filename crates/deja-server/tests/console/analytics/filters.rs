@@ -5,14 +5,12 @@ use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 
-use super::{figure, furnished, record};
+use super::{figure, furnished, record, with_traffic};
 use crate::util::{Page, World};
 
 #[tokio::test]
 async fn without_a_range_it_is_the_shortest_that_has_something() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, event, mut member) = with_traffic().await;
     let address = "/console/p/furnished/analytics";
     let range = |page: &Page| page.one("nav[aria-label=Range] [aria-current]");
     let nothing = member.get(address).await;
@@ -29,9 +27,7 @@ async fn without_a_range_it_is_the_shortest_that_has_something() {
 
 #[tokio::test]
 async fn a_filter_keeps_the_custom_range() {
-    let world = World::new().await;
-    world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (_world, _, mut member) = World::furnished_for(Role::Member).await;
     let place = "/console/p/furnished/analytics?range=custom&from=2026-01-01T00:00&until=2026-01-02T12:00";
     let page = member.get(place).await;
     assert_eq!(page.all("label[for=from], label[for=until]"), ["From (UTC)", "Until (UTC)"]);
@@ -48,8 +44,7 @@ async fn a_filter_keeps_the_custom_range() {
 
 #[tokio::test]
 async fn a_month_of_another_time_zone_is_that_month() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let today = event.at.as_secs().div_euclid(86_400);
     // 31 days that begin at 22:00; a request in the hour before them, and one in each of their ends.
     let begin = (today - 40) * 86_400 + 22 * 3600;
@@ -60,7 +55,6 @@ async fn a_month_of_another_time_zone_is_that_month() {
         let at = jiff::Timestamp::from_second(seconds).unwrap();
         at.strftime("%Y-%m-%dT%H:%M").to_string()
     };
-    let mut member = world.browser_of(Role::Member).await;
     let place = "/console/p/furnished/analytics";
     let range = |more: i64| format!("?range=custom&from={}&until={}", typed(begin), typed(end + more));
     let page = member.get(&format!("{place}{}", range(0))).await;
@@ -76,9 +70,7 @@ async fn a_month_of_another_time_zone_is_that_month() {
 
 #[tokio::test]
 async fn a_range_that_is_none_is_told() {
-    let world = World::new().await;
-    world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (_world, _, mut member) = World::furnished_for(Role::Member).await;
     for (range, told) in [
         ("custom&from=2026-01-02T00:00&until=2026-01-01T00:00", 1),
         ("custom&from=x&until=", 1),
@@ -92,8 +84,7 @@ async fn a_range_that_is_none_is_told() {
 
 #[tokio::test]
 async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     let past = Timestamp::from_secs(event.at.as_secs() - 3 * 3600);
     let (x, y, old) = (Some("about x"), Some("about y"), Some("about the past"));
     let events = [
@@ -102,7 +93,6 @@ async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
         UsageEvent { model: "c", context: old, at: past, ..event },
     ];
     record(&world, events).await;
-    let mut member = world.browser_of(Role::Member).await;
     let numbers = [x, y, old].map(|context| ContextKey::of(context).0.to_string());
     let [number, _, gone] = &numbers;
     for (filter, chosen) in [
@@ -133,10 +123,8 @@ async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
 
 #[tokio::test]
 async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
+    let (world, event, mut member) = with_traffic().await;
     record(&world, [event]).await;
-    let mut member = world.browser_of(Role::Member).await;
     for (filter, what) in [("key=x", "key"), ("context=x", "context")] {
         let page = member.get(&format!("/console/p/furnished/analytics?{filter}")).await;
         let told = page.one("[role=alert]");

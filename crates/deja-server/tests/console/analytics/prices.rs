@@ -6,14 +6,12 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 
-use super::{figure, furnished, record};
+use super::{figure, record, with_traffic};
 use crate::util::World;
 
 #[tokio::test]
 async fn a_model_without_a_price_is_not_shown_as_free() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, event, mut member) = with_traffic().await;
     let address = "/console/p/furnished/analytics";
     // Free, and known to be; refused before a price mattered; with money of a price that it had.
     let price = [("model", "own-free"), ("input", "0"), ("output", "0")];
@@ -54,9 +52,7 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
 
 #[tokio::test]
 async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
-    let world = World::new().await;
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, event, mut member) = with_traffic().await;
     let hit = UsageEvent { outcome: Outcome::ExactHit, model: "blend", unpriced: true, ..event };
     record(&world, [hit, hit]).await;
     let address = "/console/p/furnished/analytics";
@@ -124,9 +120,7 @@ async fn an_entry_without_a_price_says_so() {
 
 #[tokio::test]
 async fn what_the_guards_model_cost_is_a_figure() {
-    let world = World::new().await;
-    let (project, _) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
+    let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
     let name = "Guard model, off what is saved";
     let page = member.get("/console/p/furnished/analytics?range=7d").await;
     assert!(!page.all(".figures dt").iter().any(|found| found == name), "nothing was asked");

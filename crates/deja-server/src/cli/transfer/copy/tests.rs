@@ -16,7 +16,7 @@ use deja_core::store::{
     Browse as _, Entries as _, EntryFilter, Keys as _, Members as _, Operators as _, Projects as _,
     ProviderConfigs as _, SecondFactors as _,
 };
-use deja_core::testing::{MemoryStore, change};
+use deja_core::testing::{self, MemoryStore, change};
 
 use super::people::{people, ranks};
 use super::projects::{forget_entries, take_over};
@@ -30,14 +30,7 @@ fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
 }
 
 fn person(number: u8, role: Role) -> Operator {
-    Operator {
-        id: OperatorId::from_bytes([number; 16]),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role,
-        password: PasswordHash::from_phc("none"),
-        created: SystemClock.now(),
-        disabled: None,
-    }
+    testing::operator(number.into(), role, SystemClock.now())
 }
 
 /// What a copy does before and after the records.
@@ -59,15 +52,9 @@ async fn shop(theirs: &Acting<'_>, target: &MemoryStore) -> Project {
 
 fn provider(project: &Project, number: u8, models: &[&str]) -> ProviderConfig {
     ProviderConfig {
-        id: ProviderId::from_bytes([number; 16]),
-        project: project.id,
         name: format!("p{number}"),
-        kind: ProviderKind::OpenAi,
-        base_url: "https://llm.example/v1".into(),
         models: models.iter().map(|model| (*model).to_owned()).collect(),
-        sealed_secret: None,
-        allow_private: true,
-        created: project.created,
+        ..testing::provider(number.into(), project.id, project.created)
     }
 }
 
