@@ -236,11 +236,7 @@ fn check(response: &Response, sound: bool, told: &dyn Fn() -> String) {
 #[test]
 fn twenty_thousand_requests_that_make_no_sense() {
     let world = World::start();
-    let tenant = crate::util::Tenant::create(
-        &world.deja,
-        "fuzz",
-        &["--tier", "enterprise", "--rpm", "1000000", "--burst", "1000000"],
-    );
+    let tenant = world.limited("fuzz", "1000000", "1000000");
     let document = world.deja.get("/openapi.json").json();
     let operations = operations(&document);
     assert_eq!(operations.iter().filter(|operation| operation.body.is_some()).count(), 4, "{document}");

@@ -38,11 +38,7 @@ fn tiers_have_the_published_limits() {
 #[test]
 fn a_burst_passes_and_one_more_is_429() {
     // One request a minute comes back: however slow the machine, none does while this test runs.
-    let tenant = Tenant::create(
-        &World::shared().deja,
-        "burst",
-        &["--tier", "enterprise", "--rpm", "1", "--burst", "12"],
-    );
+    let tenant = World::shared().limited("burst", "1", "12");
     let query = json!({"prompt": "Who wrote Faust?", "model": MODEL});
     for n in 1..=12 {
         assert_eq!(tenant.send(&query).status, 200, "request {n}");
@@ -63,11 +59,7 @@ fn a_burst_passes_and_one_more_is_429() {
 
 #[test]
 fn remaining_counts_down_and_reset_moves_away() {
-    let tenant = Tenant::create(
-        &World::shared().deja,
-        "countdown",
-        &["--tier", "enterprise", "--rpm", "10", "--burst", "8"],
-    );
+    let tenant = World::shared().limited("countdown", "10", "8");
     let mut seen: Vec<(i64, i64, i64)> = Vec::new();
     for _ in 0..5 {
         seen.push(limits(&tenant.post(b"{}")));
@@ -107,11 +99,7 @@ fn every_authenticated_answer_tells_the_limit() {
 
 #[test]
 fn a_400_counts_and_a_401_does_not() {
-    let tenant = Tenant::create(
-        &World::shared().deja,
-        "counts",
-        &["--tier", "enterprise", "--rpm", "1", "--burst", "3"],
-    );
+    let tenant = World::shared().limited("counts", "1", "3");
     for _ in 0..10 {
         assert_eq!(tenant.post_as("dj_00000000000000000000000000000000", PATH, b"{}").status, 401);
     }
@@ -123,11 +111,7 @@ fn a_400_counts_and_a_401_does_not() {
 
 #[test]
 fn the_limit_is_checked_before_permission_and_shape() {
-    let tenant = Tenant::create(
-        &World::shared().deja,
-        "order-429",
-        &["--tier", "enterprise", "--rpm", "1", "--burst", "1"],
-    );
+    let tenant = World::shared().limited("order-429", "1", "1");
     assert_eq!(tenant.post(b"{}").status, 400);
     for path in [PATH, "/p/no-such-project/v1/cache/query"] {
         tenant.post_as(&tenant.key, path, b"{}").detail(429);
@@ -150,11 +134,7 @@ fn keys_of_one_project_share_its_limit_and_other_projects_do_not() {
 
 #[test]
 fn concurrent_requests_never_get_more_than_the_burst() {
-    let tenant = Tenant::create(
-        &World::shared().deja,
-        "race",
-        &["--tier", "enterprise", "--rpm", "1", "--burst", "20"],
-    );
+    let tenant = World::shared().limited("race", "1", "20");
     let query = json!({"similarity_threshold": 5});
     let mut connections: Vec<_> = (0..60).map(|_| tenant.begin(&query)).collect();
     let statuses: Vec<u16> = connections.iter_mut().map(|c| c.receive(false).unwrap().status).collect();

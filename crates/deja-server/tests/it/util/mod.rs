@@ -45,6 +45,11 @@ impl World {
 
     /// A project of the test's own, with a limit that is out of the way.
     pub fn tenant(&self, name: &str) -> Tenant<'_> {
-        Tenant::create(&self.deja, name, &["--tier", "enterprise", "--rpm", "100000", "--burst", "100000"])
+        self.limited(name, "100000", "100000")
+    }
+
+    /// A project of the test's own, with this limit.
+    pub fn limited(&self, name: &str, rpm: &str, burst: &str) -> Tenant<'_> {
+        Tenant::create(&self.deja, name, &["--tier", "enterprise", "--rpm", rpm, "--burst", burst])
     }
 }
