@@ -6,15 +6,23 @@ use bytes::Bytes;
 use deja_wire::{Fresh, Rendering, Wire, record, render, so_far};
 use libfuzzer_sys::fuzz_target;
 
-const FRESH: Fresh =
-    Fresh { seed: [7; 16], created: 1_800_000_000, zero_usage: false, responses_stateless: false };
+const FRESH: Fresh<'static> = Fresh {
+    seed: [7; 16],
+    created: 1_800_000_000,
+    input_tokens: 7,
+    output_tokens: 3,
+    zero_usage: false,
+    keeps_id: false,
+    labelled: None,
+};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, body)) = input.split_first() else { return };
     let wire = [Wire::Chat, Wire::Responses, Wire::Messages, Wire::Gemini][usize::from(choice % 4)];
     let body = Bytes::copy_from_slice(body);
-    let _partial = so_far(wire, &body);
-    let Ok(recorded) = record(wire, choice & 4 != 0, &body) else { return };
+    let streamed = choice & 4 != 0;
+    let _partial = so_far(wire, streamed, &body);
+    let Ok(recorded) = record(wire, streamed, &body) else { return };
     if !recorded.renderable {
         return;
     }

@@ -4,6 +4,7 @@
 
 use deja_wire::{Asked, Endpoint, Mode, Options, identify};
 use libfuzzer_sys::fuzz_target;
+use serde_json::value::RawValue;
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, body)) = input.split_first() else { return };
@@ -33,6 +34,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(identity) = found else { return };
     if identity.mode == Mode::Semantic {
         assert!(identity.text.len() <= options.max_text_bytes && identity.reasons.is_empty(), "{identity:?}");
-        assert!(serde_json::from_slice::<serde_json::Value>(body).is_ok());
+        // A number may be larger than a value holds.
+        assert!(serde_json::from_slice::<&RawValue>(body).is_ok());
     }
 });

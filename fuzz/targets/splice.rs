@@ -8,9 +8,9 @@ use serde_json::Value;
 fuzz_target!(|body: &[u8]| {
     let Ok(Some(edited)) = ask_for_usage(body) else { return };
     assert_eq!(ask_for_usage(&edited), Ok(None), "{}", String::from_utf8_lossy(&edited));
-    let (Ok(Value::Object(mut before)), Ok(Value::Object(mut after))) =
-        (serde_json::from_slice(body), serde_json::from_slice(&edited))
-    else {
+    // A number may be larger than a value holds.
+    let Ok(Value::Object(mut before)) = serde_json::from_slice(body) else { return };
+    let Ok(Value::Object(mut after)) = serde_json::from_slice(&edited) else {
         panic!("{} became {}", String::from_utf8_lossy(body), String::from_utf8_lossy(&edited));
     };
     before.remove("stream_options");
