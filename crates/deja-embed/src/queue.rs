@@ -139,16 +139,13 @@ impl<T> Lines<T> {
 mod tests {
     use super::*;
 
-    const fn project(number: u8) -> Owner {
-        Some(ProjectId::from_bytes([number; 16]))
-    }
+    const ONE: Owner = Some(ProjectId::from_bytes([1; 16]));
+    const OTHER: Owner = Some(ProjectId::from_bytes([2; 16]));
 
     #[test]
     fn lines_have_turns_and_what_is_of_no_project_goes_last() {
         let queue = Queue::new(10);
-        for (owner, text) in
-            [(None, "none"), (project(1), "a"), (project(1), "b"), (project(1), "c"), (project(2), "x")]
-        {
+        for (owner, text) in [(None, "none"), (ONE, "a"), (ONE, "b"), (ONE, "c"), (OTHER, "x")] {
             queue.push(owner, text).unwrap();
         }
         queue.end();
@@ -161,11 +158,11 @@ mod tests {
     fn a_full_queue_has_room_for_the_shorter_line() {
         let queue = Queue::new(3);
         for text in ["a", "b", "c"] {
-            queue.push(project(1), text).unwrap();
+            queue.push(ONE, text).unwrap();
         }
-        assert_eq!(queue.push(project(1), "d"), Err("d"));
-        assert_eq!(queue.push(project(2), "x"), Err("c"));
-        assert_eq!(queue.push(project(2), "y"), Err("y"), "neither has more than the other would have");
+        assert_eq!(queue.push(ONE, "d"), Err("d"));
+        assert_eq!(queue.push(OTHER, "x"), Err("c"));
+        assert_eq!(queue.push(OTHER, "y"), Err("y"), "neither has more than the other would have");
         queue.end();
         let served: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
         assert_eq!(served, ["a", "x", "b"]);
@@ -174,12 +171,12 @@ mod tests {
     #[test]
     fn as_many_come_first_as_have_a_turn_before() {
         let queue = Queue::<()>::new(1);
-        let many: Vec<_> = (0..5).map(|_| queue.enter(project(1))).collect();
+        let many: Vec<_> = (0..5).map(|_| queue.enter(ONE)).collect();
         assert_eq!(many.iter().map(|caller| caller.behind).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-        let (first, second) = (queue.enter(project(2)), queue.enter(project(2)));
+        let (first, second) = (queue.enter(OTHER), queue.enter(OTHER));
         assert_eq!([first.behind, second.behind, queue.enter(None).behind], [1, 3, 7]);
         drop(many);
-        assert_eq!(queue.enter(project(2)).behind, 2);
+        assert_eq!(queue.enter(OTHER).behind, 2);
         drop((first, second));
         assert!(queue.lines.lock().of.is_empty());
     }
