@@ -67,7 +67,9 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let none = BTreeMap::new();
     let listed = projects::list(&visit.acting()).await?;
     let mut all = Totals::default();
-    listed.iter().for_each(|(_, week)| all.add(week));
+    for (_, week) in &listed {
+        all.add(week);
+    }
     let page = paged.page("/console/projects", listed, false, |(project, _)| project.slug.to_string());
     let rows = page.rows.into_iter().map(|(project, week)| {
         let days = daily.get(&project.id).unwrap_or(&none);

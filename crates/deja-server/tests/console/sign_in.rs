@@ -261,7 +261,10 @@ async fn a_form_from_before_signing_in_anew_leaves_what_somebody_else_changed() 
     let form = [("name", "Shop"), ("max_entries", "100000"), ("threshold", "0.9"), ("before", &filled)];
     anew.submit(place, &form).await;
     let settings = world.reload("shop").await.settings;
-    assert_eq!((settings.max_entries, settings.default_threshold.map(|it| it.get())), (500, Some(0.9)));
+    assert_eq!(
+        (settings.max_entries, settings.default_threshold.map(deja_core::embedding::Threshold::get)),
+        (500, Some(0.9))
+    );
 }
 
 #[tokio::test]

@@ -169,6 +169,29 @@ fn on_postgres_a_query_ends_at_its_deadline_and_its_call_goes_on() {
 }
 
 #[test]
+fn prompts_of_one_project_that_wait_for_vectors_keep_none_of_others_waiting() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_EMBED_QUEUE", "100")
+        .env("DEJA_EMBED_THREADS", "1")
+        .env("DEJA_EMBED_TIMEOUT_MS", "600000")
+        .start();
+    let [greedy, other] = ["greedy-embed", "other-embed"].map(|name| Tenant::create(&deja, name, &BIG));
+    other.ask_for("How do I reset my password?");
+    let mut waiting: Vec<_> = (0..200)
+        .map(|n| {
+            let prompt = format!("Question {n}: {}?", "why is the sky blue and not green ".repeat(30));
+            greedy.begin(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}))
+        })
+        .collect();
+    assert_eq!(other.ask_for("How can I reset my password?")["cache_hit"], true);
+    let statuses: Vec<_> =
+        waiting.iter_mut().map(|connection| connection.receive(false).unwrap().status).collect();
+    assert!(statuses.contains(&200) && statuses.contains(&503), "{statuses:?}");
+}
+
+#[test]
 fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     let provider = FakeProvider::start();
     let mut deja = Deja::builder()

@@ -128,13 +128,16 @@ async fn who_comes_while_a_key_is_admitted_is_admitted_together_in_turn() {
     let limited = Limited::new().await;
     let holder = limited.database.client().await;
     holder.batch_execute(LOCK).await.unwrap();
-    let asking = tokio::spawn(join_all((0..11).map(|_| limited.ask())));
-    // One for each of the first two, and one for nine, which do not wait for these for ever.
-    limited.until_waiting(3).await;
-    sleep(Duration::from_millis(200)).await;
-    limited.until_waiting(3).await;
-    holder.batch_execute("COMMIT").await.unwrap();
-    let told: Vec<u32> = asking.await.unwrap().into_iter().map(left).collect();
+    let asking = join_all((0..11).map(|_| limited.ask()));
+    let meanwhile = async {
+        // One for each of the first two, and one for nine, which do not wait for these for ever.
+        limited.until_waiting(3).await;
+        sleep(Duration::from_millis(200)).await;
+        limited.until_waiting(3).await;
+        holder.batch_execute("COMMIT").await.unwrap();
+    };
+    let (told, ()) = tokio::join!(asking, meanwhile);
+    let told: Vec<u32> = told.into_iter().map(left).collect();
     assert!(told[2..].is_sorted_by(|one, next| *one == next + 1), "{told:?}");
     assert_eq!(limited.left().await, Limited::BURST - 14);
 }

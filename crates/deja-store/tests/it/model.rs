@@ -301,8 +301,7 @@ proptest! {
     fn any_sequence_on_postgres_gives_what_the_model_gives(steps in steps()) {
         run(async {
             let database = Database::create().await;
-            let compared = compare(&steps, async || database.store().await).await;
-            compared
+            compare(&steps, async || database.store().await).await
         })?;
     }
 }

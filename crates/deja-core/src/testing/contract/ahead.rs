@@ -146,7 +146,7 @@ async fn lets_in_as_many_of_those_who_come_together(store: Subject) {
         let scope = scope(project.id);
         let prompts: Vec<String> = (0..ASKED).map(|asked| format!("prompt {asked}")).collect();
         for (asked, prompt) in (0..).zip(&prompts) {
-            put(&*store, entry(u32::from(number) * 100 + asked, &scope, prompt)).await;
+            put(&*store, entry(number * 100 + asked, &scope, prompt)).await;
         }
         let told = prompts.iter().map(|prompt| {
             let (store, wanted) = (&*store, wanted(&scope, prompt));
