@@ -379,7 +379,6 @@ mod tests {
     fn the_lowest_threshold_that_refuses_is_the_first_of_all_that_do() {
         let near = Similarity::from_cosine(0.96);
         for (guard, asked, prompt) in [
-            (Guard::Standard, "What does the CFO of a startup do?", "What does the CTO of a startup do?"),
             (Guard::Standard, "price of a monthly bus pass", "validity of a monthly bus pass"),
             (Guard::Strict, "Do I need travel insurance?", "Do I need travel insurance for a ski holiday?"),
         ] {

@@ -322,7 +322,7 @@ mod tests {
             "there are turns before the question, or after it (by meaning with semantic_history, if all are talk)"
         );
         assert_eq!(explained("sampling"), "seed, logit_bias");
-        assert!(explained("hosted_tools").starts_with("the provider looks things up"));
+        assert!(explained("hosted_tools").starts_with("the provider searches or runs something"));
         assert_eq!(explained("no such word"), "");
     }
 }
