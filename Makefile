@@ -44,10 +44,11 @@ mutants:
 # The same as e2e, and takes the picture of the README anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
-# Format, lints, the documentation's links, what may be linked in, and the manifests of Kubernetes.
+# Format, lints, whether the fuzz targets compile, the documentation's links, what may be linked in, and the manifests of Kubernetes.
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cargo check --manifest-path fuzz/Cargo.toml --locked --target-dir target
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --workspace --all-features --no-deps --document-private-items
 	scripts/deny
 	scripts/kubernetes
