@@ -26,6 +26,25 @@ fn what_is_true_of_a_group_or_a_place_alone() {
 }
 
 #[test]
+fn reasons_for_and_against() {
+    all_refused(
+        &[
+            ("What are the reasons for joining the EU?", "What are the reasons against joining the EU?"),
+            ("Give me three reasons for remote work", "Give me three reasons against remote work"),
+            ("Reasons for a second lockdown", "Arguments against a second lockdown"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("What are the reasons against joining the EU?", "What are the arguments against joining the EU?"),
+            ("Reasons against remote work", "What are the reasons against remote work?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
 fn another_verb_or_another_last_word() {
     all_refused(
         &[
