@@ -45,6 +45,21 @@ fn reasons_for_and_against() {
 }
 
 #[test]
+fn other_kinds_and_other_means() {
+    all_refused(
+        &[
+            ("Can I take ibuprofen with aspirin?", "Can I take ibuprofen instead of aspirin?"),
+            ("How many calories are in a banana?", "How many carbs are in a banana?"),
+            ("Does vitamin C prevent colds?", "Does vitamin C cure colds?"),
+            ("What is the time complexity of quicksort?", "What is the space complexity of quicksort?"),
+            ("Is it legal to record a call in Germany?", "Is it legal to record a meeting in Germany?"),
+            ("How do I apply for a visa?", "How do I extend a visa?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
 fn another_verb_or_another_last_word() {
     all_refused(
         &[
