@@ -24,6 +24,17 @@ fn characters_that_look_another_way() {
 }
 
 #[test]
+fn words_that_add_nothing_and_short_names() {
+    all_passed(
+        &[
+            ("Where is the Eiffel Tower?", "Where is the Eiffel Tower located?"),
+            ("How do I create a virtual environment in Python?", "How to make a venv in Python?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
 fn the_way_through_a_menu() {
     let ways = [
         "Where is the switch in Settings > Account > Security?",

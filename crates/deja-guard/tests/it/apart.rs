@@ -37,7 +37,10 @@ fn reasons_for_and_against() {
     );
     all_passed(
         &[
-            ("What are the reasons against joining the EU?", "What are the arguments against joining the EU?"),
+            (
+                "What are the reasons against joining the EU?",
+                "What are the arguments against joining the EU?",
+            ),
             ("Reasons against remote work", "What are the reasons against remote work?"),
         ],
         0.92,
