@@ -218,6 +218,9 @@ fn say_first(pieces: &mut Vec<Piece>) {
 /// "Faster than Go", "in go": the language, and no verb. Without a capital it is one where a verb cannot stand, and beside
 /// another language.
 fn say_golang(pieces: &mut [Piece]) {
+    if pieces.iter().all(|piece| piece.text != "go") {
+        return;
+    }
     let class = |at: usize| pieces.get(at).map_or(0, |piece: &Piece| lexicon().class(&piece.text));
     let is = |at: Option<usize>, these: &[&str]| {
         at.and_then(|at| pieces.get(at)).is_some_and(|piece| these.contains(&piece.text.as_str()))

@@ -16,7 +16,7 @@ use crate::id::EntryId;
 use crate::project::ProjectSettings;
 
 /// Texts of up to so many bytes are judged where they are.
-pub(crate) const SHORT: usize = 16 * 1024;
+const SHORT: usize = 16 * 1024;
 
 /// What the judgement of one candidate is, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,8 +145,7 @@ impl<'a> Judge<'a> {
             Verdict::BelowThreshold
         } else {
             let objection = || self.objection(self.threshold, &Prompt::read(prompt), similarity);
-            let objection =
-                self.guard.and_then(|_| aside(self.asked.len() + prompt.len() > SHORT, objection));
+            let objection = self.guard.and_then(|_| self.reading(prompt.len(), objection));
             objection.unwrap_or(Verdict::Semantic)
         }
     }
@@ -176,7 +175,12 @@ impl<'a> Judge<'a> {
     pub fn first(&self, candidates: impl IntoIterator<Item = Candidate>) -> Judged {
         let candidates: Vec<_> = candidates.into_iter().collect();
         let read = candidates.iter().map(|candidate| candidate.entry.prompt.len()).sum::<usize>();
-        aside(self.asked.len() + read > SHORT, || self.first_of(candidates))
+        self.reading(read, || self.first_of(candidates))
+    }
+
+    /// Does `work`, which reads so many `bytes` beside what was asked: if they are many, other requests go on meanwhile.
+    pub(crate) fn reading<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        aside(self.asked.len() + bytes > SHORT, work)
     }
 
     fn first_of(&self, candidates: Vec<Candidate>) -> Judged {

@@ -14,8 +14,6 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
-use crate::aside;
-use crate::cache::judge::SHORT;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity, Threshold};
@@ -263,7 +261,7 @@ impl Flights {
                 Step::Judge(near) => near,
             };
             let bytes: usize = near.iter().map(|(leader, _)| leader.prompt.len()).sum();
-            judged.taken = aside(query.prompt.len() + bytes > SHORT, || {
+            judged.taken = judge.reading(bytes, || {
                 near.into_iter().find(|(leader, similarity)| {
                     let answers = judge.verdict(&leader.prompt, *similarity, false) == Verdict::Semantic;
                     if !answers {

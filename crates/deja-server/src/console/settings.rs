@@ -157,11 +157,6 @@ impl SettingsPage {
     fn loss(&self, field: &str) -> Option<&str> {
         self.losses.iter().find(|(name, _)| *name == field).map(|(_, what)| what.as_str())
     }
-
-    /// Whether that is meant.
-    fn is_meant(&self, field: &str) -> bool {
-        self.form.let_go.iter().any(|name| name == field)
-    }
 }
 
 /// `GET /console/p/{slug}/settings`.
@@ -182,7 +177,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         Ok(patch) => losses(&visit, &project, patch).await?,
         Err(_) => Losses::new(),
     };
-    let unmeant = losses.iter().find(|(field, _)| !form.let_go.iter().any(|name| name == field));
+    let unmeant = losses.iter().find(|(field, _)| !form.lets_go(field));
     let problem = match (read, unmeant) {
         (Ok(_), Some((field, what))) => {
             Problem::of(field, format!("More is stored than that: {what} would go for good."))
@@ -248,6 +243,11 @@ async fn losses(visit: &Visit, project: &Project, patch: &ProjectPatch) -> Resul
 }
 
 impl SettingsForm {
+    /// Whether what this field would delete is meant to go.
+    fn lets_go(&self, field: &str) -> bool {
+        self.let_go.iter().any(|name| name == field)
+    }
+
     /// What a project has set.
     pub(super) fn of(project: &Project) -> Self {
         let settings = &project.settings;

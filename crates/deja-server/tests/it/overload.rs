@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::util::http::Connection;
 use crate::util::provider::{Family, completion, json_response};
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Gate, PATIENCE, Reaction, Tenant, eventually};
@@ -168,6 +169,14 @@ fn on_postgres_a_query_ends_at_its_deadline_and_its_call_goes_on() {
     times_out(Some(crate::util::deja::new_database()));
 }
 
+/// More long prompts at once than may wait for their vectors.
+fn begin_many(tenant: &Tenant) -> Vec<Connection> {
+    let long = "why is the sky blue and not green ".repeat(30);
+    let ask =
+        |n| json!({"prompt": format!("Question {n}: {long}?"), "model": MODEL, "similarity_threshold": 1});
+    (0..200).map(|n| tenant.begin(&ask(n))).collect()
+}
+
 #[test]
 fn prompts_of_one_project_that_wait_for_vectors_keep_none_of_others_waiting() {
     let provider = FakeProvider::start();
@@ -179,12 +188,7 @@ fn prompts_of_one_project_that_wait_for_vectors_keep_none_of_others_waiting() {
         .start();
     let [greedy, other] = ["greedy-embed", "other-embed"].map(|name| Tenant::create(&deja, name, &BIG));
     other.ask_for("How do I reset my password?");
-    let mut waiting: Vec<_> = (0..200)
-        .map(|n| {
-            let prompt = format!("Question {n}: {}?", "why is the sky blue and not green ".repeat(30));
-            greedy.begin(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}))
-        })
-        .collect();
+    let mut waiting = begin_many(&greedy);
     assert_eq!(other.ask_for("How can I reset my password?")["cache_hit"], true);
     let statuses: Vec<_> =
         waiting.iter_mut().map(|connection| connection.receive(false).unwrap().status).collect();
@@ -201,12 +205,7 @@ fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
         .start();
     let tenant = Tenant::create(&deja, "embed", &BIG);
     tenant.ask_for("How do I reset my password?");
-    let mut waiting: Vec<_> = (0..200)
-        .map(|n| {
-            let prompt = format!("Question {n}: {}?", "why is the sky blue and not green ".repeat(30));
-            tenant.begin(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}))
-        })
-        .collect();
+    let mut waiting = begin_many(&tenant);
     // The same prompt needs no embedding.
     assert_eq!(tenant.ask_for("How do I reset my password?")["cache_hit"], true);
     let (mut answered, mut refused) = (0, 0);

@@ -118,8 +118,8 @@ struct Turn {
 
 impl Turn {
     async fn take(self, asked: &[Asked]) -> Result<Vec<(Door, Found)>, StoreError> {
-        let (connections, hash) = (self.admissions.connections.clone(), self.hash);
-        let mut statement = pin!(keys::admit_and_look_up(&connections, &hash, asked));
+        let (admissions, hash) = (Arc::clone(&self.admissions), self.hash);
+        let mut statement = pin!(keys::admit_and_look_up(&admissions.connections, &hash, asked));
         let in_time = timeout(PATIENCE, &mut statement).await;
         drop(self);
         match in_time {

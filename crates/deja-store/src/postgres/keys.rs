@@ -109,18 +109,16 @@ pub(super) async fn admit_and_look_up(
     hash: &KeyHash,
     asked: &[Asked],
 ) -> Result<Vec<(Door, Found)>, StoreError> {
-    let Some(now) = asked.iter().map(|asked| asked.now.as_nanos()).max() else { return Ok(Vec::new()) };
-    let (scopes, prompts): (Vec<&[u8]>, Vec<&[u8]>) = asked
-        .iter()
-        .map(|Asked { wanted, .. }| (wanted.scope.0.as_slice(), wanted.prompt.0.as_slice()))
-        .unzip();
-    let hash = hash.0.as_slice();
-    let rows = if let ([scope], [prompt]) = (&scopes[..], &prompts[..]) {
-        connections.query(&ADMIT_AND_LOOK_UP, &[&now, &SKEW, &hash, scope, prompt]).await?
+    let Some(now) = asked.iter().map(|asked| asked.now).max() else { return Ok(Vec::new()) };
+    let (at, hash) = (now.as_nanos(), hash.0.as_slice());
+    let rows = if let [Asked { wanted, .. }] = asked {
+        let (scope, prompt) = (wanted.scope.0.as_slice(), wanted.prompt.0.as_slice());
+        connections.query(&ADMIT_AND_LOOK_UP, &[&at, &SKEW, &hash, &scope, &prompt]).await?
     } else {
-        connections.query(&ADMIT_AND_LOOK_UP_ALL, &[&now, &SKEW, &hash, &scopes, &prompts]).await?
+        let scopes: Vec<&[u8]> = asked.iter().map(|asked| asked.wanted.scope.0.as_slice()).collect();
+        let prompts: Vec<&[u8]> = asked.iter().map(|asked| asked.wanted.prompt.0.as_slice()).collect();
+        connections.query(&ADMIT_AND_LOOK_UP_ALL, &[&at, &SKEW, &hash, &scopes, &prompts]).await?
     };
-    let now = Timestamp::from_nanos(now);
     let Some(admission) = rows.first().map(admission).transpose()? else {
         return Ok(asked.iter().map(|_| (Door::Unknown, Ok(None))).collect());
     };
