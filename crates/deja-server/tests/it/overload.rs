@@ -127,7 +127,9 @@ fn answers_that_take_too_much_together_are_refused_and_hits_go_on() {
     assert_eq!(tenant.ask(&ask(&context))["cache_hit"], false);
     // What that answer took comes back a moment after its client has it.
     eventually("there is room for both", || tenant.send(&ask("bytes first")).status == 200);
-    assert_eq!(tenant.ask(&ask("bytes first"))["cache_hit"], true);
+    // And so does what the last one took.
+    let mut again = std::iter::repeat_with(|| tenant.send(&ask("bytes first")));
+    assert_eq!(again.find(|hit| hit.status != 503).unwrap().json()["cache_hit"], true);
 }
 
 /// A query that takes longer than a query may, and what is left of it.
