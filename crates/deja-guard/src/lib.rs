@@ -7,7 +7,8 @@
 //! exchanged roles. Where they are reworded, trees over the same features do. Code must be the same letter by letter. Texts in
 //! another language and texts beyond the window pass by proof only.
 //!
-//! The guard can only refuse. It does no I/O and keeps nothing. `docs/adr/0050-guard.md` has the figures.
+//! The guard can only refuse. It does no I/O and keeps nothing. `docs/adr/0050-guard.md` has the decision,
+//! `docs/topics/accuracy.md` the figures.
 //!
 //! ```
 //! use deja_guard::{Prompt, Reason, Strictness, judge};
