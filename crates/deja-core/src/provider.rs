@@ -94,8 +94,6 @@ pub struct ProviderError {
     pub provider: String,
     /// The kind of failure.
     pub class: FailureClass,
-    /// Whether the same call may work later.
-    pub retryable: bool,
     /// How long to wait before the next call, as the provider asks.
     pub retry_after: Option<Duration>,
     /// The provider's own code, as text.
@@ -104,6 +102,14 @@ pub struct ProviderError {
     /// see it, nothing keeps it, and the log has it only of [`FailureClass::Connection`]: there it quotes nobody.
     #[serde(skip)]
     pub message: String,
+}
+
+impl ProviderError {
+    /// A failure of which the provider says nothing more.
+    pub fn new(provider: impl Into<String>, class: FailureClass, message: impl Into<String>) -> Self {
+        let (provider, message) = (provider.into(), message.into());
+        Self { provider, class, retry_after: None, code: None, message }
+    }
 }
 
 /// The limit to the length of an answer.

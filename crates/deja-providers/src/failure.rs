@@ -25,36 +25,35 @@ const WRITING: &str = "error writing a body to connection";
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: ProviderError,
-    /// Whether deja itself makes the call again. Less than `error.retryable`: a call that timed out or lost its connection
-    /// may work later, but it may also have been billed.
+    /// Whether deja makes the call again. Not one that timed out or lost its connection: it may have been billed.
     pub(crate) again: bool,
 }
 
 impl Failure {
-    fn new(provider: &str, class: FailureClass, retryable: bool, again: bool, message: &str) -> Self {
-        let message = message.chars().take(MAX_READ).collect();
-        let (provider, retry_after, code) = (provider.to_owned(), None, None);
-        Self { error: ProviderError { provider, class, retryable, retry_after, code, message }, again }
+    /// A failure after which the call is not made again.
+    fn new(provider: &str, class: FailureClass, message: &str) -> Self {
+        let message: String = message.chars().take(MAX_READ).collect();
+        Self { error: ProviderError::new(provider, class, message), again: false }
     }
 
     pub(crate) fn bad_response(provider: &str, message: &str) -> Self {
-        Self::new(provider, FailureClass::BadResponse, false, false, message)
+        Self::new(provider, FailureClass::BadResponse, message)
     }
 
     pub(crate) fn invalid_request(provider: &str, message: &str) -> Self {
-        Self::new(provider, FailureClass::InvalidRequest, false, false, message)
+        Self::new(provider, FailureClass::InvalidRequest, message)
     }
 
     pub(crate) fn interrupted(provider: &str, message: &str) -> Self {
-        Self::new(provider, FailureClass::StreamInterrupted, true, false, message)
+        Self::new(provider, FailureClass::StreamInterrupted, message)
     }
 
     pub(crate) fn timeout(provider: &str) -> Self {
-        Self::new(provider, FailureClass::Timeout, true, false, "no answer in time")
+        Self::new(provider, FailureClass::Timeout, "no answer in time")
     }
 
     pub(crate) fn forbidden(provider: &str, error: &UrlError) -> Self {
-        Self::new(provider, FailureClass::Forbidden, false, false, &error.to_string())
+        Self::new(provider, FailureClass::Forbidden, &error.to_string())
     }
 
     /// Sending failed before an answer came.
@@ -62,10 +61,10 @@ impl Failure {
         let error = error.without_url();
         let message = chain(&error);
         if find::<ForbiddenName>(&error).is_some() {
-            return Self::new(provider, FailureClass::Forbidden, false, false, &message);
+            return Self::new(provider, FailureClass::Forbidden, &message);
         }
         if error.is_timeout() {
-            return Self::new(provider, FailureClass::Timeout, true, false, &message);
+            return Self::new(provider, FailureClass::Timeout, &message);
         }
         let broke = find::<hyper::Error>(&error);
         if broke.is_some_and(hyper::Error::is_parse) {
@@ -73,12 +72,12 @@ impl Failure {
         }
         if broke.is_some_and(|error| error.to_string() == WRITING) {
             // A server that refuses a long request answers, and closes what it has not read. The answer may be lost by that.
-            return Self::new(provider, FailureClass::RequestInterrupted, true, false, &message);
+            return Self::new(provider, FailureClass::RequestInterrupted, &message);
         }
         // Without a connection nothing was sent. One that broke later may have carried the whole request: the provider
         // may be at work on it, and would be paid twice.
         let unsent = error.is_connect() || broke.is_some_and(hyper::Error::is_canceled);
-        Self::new(provider, FailureClass::Connection, !error.is_builder(), unsent, &message)
+        Self { again: unsent, ..Self::new(provider, FailureClass::Connection, &message) }
     }
 
     /// Reading an answer failed.
@@ -90,16 +89,10 @@ impl Failure {
                 Self::bad_response(provider, &format!("the answer cannot be unpacked: {error}"))
             }
             // The provider has answered: once more would be paid twice.
-            ReadError::NoRoom => Self::new(
-                provider,
-                FailureClass::NoRoom,
-                true,
-                false,
-                "too many bytes of answers are under way",
-            ),
-            ReadError::Broken(error) => {
-                Self::new(provider, FailureClass::Connection, true, false, &chain(error))
+            ReadError::NoRoom => {
+                Self::new(provider, FailureClass::NoRoom, "too many bytes of answers are under way")
             }
+            ReadError::Broken(error) => Self::new(provider, FailureClass::Connection, &chain(error)),
         }
     }
 
@@ -113,10 +106,10 @@ impl Failure {
             FailureClass::Timeout => status == 408,
             _ => false,
         };
-        let retryable = !quota && should_retry(headers).unwrap_or(usual);
         let message =
             if said.message.is_empty() { format!("HTTP status {status}") } else { said.message.clone() };
-        let mut failure = Self::new(provider, class, retryable, retryable && !said.daily, &message);
+        let mut failure = Self::new(provider, class, &message);
+        failure.again = !quota && !said.daily && should_retry(headers).unwrap_or(usual);
         failure.error.code = said.code;
         failure.error.retry_after = wait_in_headers(headers).or(said.wait);
         failure

@@ -218,14 +218,9 @@ impl Engine {
         let (name, place, clock) = (provider.name(), provider.base_url(), &self.parts.clock);
         let (circuits, began) = (&*self.providers_down, clock.now());
         if let Err(left) = circuits.admit(project, name, place, began) {
-            return Err(ProviderError {
-                provider: name.to_owned(),
-                class: FailureClass::Down,
-                retryable: true,
-                retry_after: Some(left),
-                code: None,
-                message: format!("{MOST_CALLS} calls in a row had no answer"),
-            });
+            let why = format!("{MOST_CALLS} calls in a row had no answer");
+            let down = ProviderError::new(name, FailureClass::Down, why);
+            return Err(ProviderError { retry_after: Some(left), ..down });
         }
         let _until_heard = Try { circuits, project, name, place, began };
         let timed = Timed::begin(&*self.parts.listener);

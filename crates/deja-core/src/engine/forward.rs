@@ -277,14 +277,7 @@ pub(super) async fn calls_tools(project: ProjectId, wired: &Wired, entry: &Entry
 
 /// What whoever still reads an answer is told that is given up: it is not whole.
 fn given_up(head: &Head) -> ProviderError {
-    ProviderError {
-        provider: head.provider.clone(),
-        class: FailureClass::StreamInterrupted,
-        retryable: true,
-        retry_after: None,
-        code: None,
-        message: "the call was given up".into(),
-    }
+    ProviderError::new(&head.provider, FailureClass::StreamInterrupted, "the call was given up")
 }
 
 /// What can be read of the beginning of an answer that is not recorded, by which the tokens of all of it are estimated: a stream's

@@ -366,14 +366,7 @@ mod tests {
     }
 
     fn broken() -> ProviderError {
-        ProviderError {
-            provider: "p".into(),
-            class: FailureClass::StreamInterrupted,
-            retryable: true,
-            retry_after: None,
-            code: None,
-            message: String::new(),
-        }
+        ProviderError::new("p", FailureClass::StreamInterrupted, "")
     }
 
     #[tokio::test]

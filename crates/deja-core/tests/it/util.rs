@@ -173,14 +173,7 @@ pub fn complete(text: &str) -> Completion {
 
 /// A failure of this kind.
 pub fn failure(class: FailureClass) -> ProviderError {
-    ProviderError {
-        provider: "fake".into(),
-        class,
-        retryable: false,
-        retry_after: None,
-        code: None,
-        message: "no".into(),
-    }
+    ProviderError::new("fake", class, "no")
 }
 
 #[async_trait]

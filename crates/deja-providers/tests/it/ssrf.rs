@@ -109,8 +109,8 @@ async fn a_guarded_provider_calls_no_private_address() {
             let config = ProviderConfig { kind, ..config(&format!("https://{host}:{port}"), false) };
             let provider = registry.custom(&config, Some(SecretString::from("k-secret")));
             let error = provider.complete("m", None, "Hi").await.unwrap_err();
-            let got = (error.class, error.retryable, error.provider.as_str());
-            assert_eq!(got, (FailureClass::Forbidden, false, "acme"), "{host} {kind}: {error}");
+            let got = (error.class, error.provider.as_str());
+            assert_eq!(got, (FailureClass::Forbidden, "acme"), "{host} {kind}: {error}");
         }
     }
     assert!(server.requests().is_empty());

@@ -44,7 +44,6 @@ fn failed() -> Unanswered {
     let failure = ProviderError {
         provider: "p".into(),
         class: FailureClass::RateLimit,
-        retryable: true,
         retry_after: Some(Duration::from_secs(3)),
         code: Some("slow_down".into()),
         message: "may quote a prompt".into(),
@@ -136,7 +135,7 @@ async fn who_waited_is_told_how_it_ended_and_for_others_it_is_free(store: Subjec
         let ended = if let Claimed::Unanswered(ended) = told { Some(ended) } else { None };
         let Unanswered { model, failure } = ended.unwrap();
         let failure = failure.unwrap();
-        assert_eq!((model.as_str(), failure.class, failure.retryable), ("m", FailureClass::RateLimit, true));
+        assert_eq!((model.as_str(), failure.class), ("m", FailureClass::RateLimit));
         assert_eq!((failure.provider.as_str(), failure.code.as_deref()), ("p", Some("slow_down")));
         assert_eq!(failure.retry_after, Some(Duration::from_secs(3)));
     }

@@ -230,16 +230,7 @@ mod tests {
 
     /// One of each kind.
     fn all() -> Vec<QueryError> {
-        let failed = |class| {
-            QueryError::from(ProviderError {
-                provider: "p".into(),
-                class,
-                retryable: false,
-                retry_after: None,
-                code: None,
-                message: String::new(),
-            })
-        };
+        let failed = |class| QueryError::from(ProviderError::new("p", class, ""));
         let classes = [FailureClass::Auth, FailureClass::Timeout, FailureClass::Down, FailureClass::NoRoom];
         let allowed = [NotAllowed::Suspended, NotAllowed::OtherProject, NotAllowed::Model];
         let mut all = vec![
