@@ -37,13 +37,6 @@ pub struct TokenUsage {
     pub reasoning: Option<u64>,
 }
 
-impl TokenUsage {
-    /// Input tokens at the full price.
-    pub const fn input_uncached(&self) -> u64 {
-        self.input_total.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
-    }
-}
-
 /// A provider's answer, in terms that all providers share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {

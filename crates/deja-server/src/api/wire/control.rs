@@ -62,7 +62,7 @@ impl Controls {
         let control = match asked.value(&CACHE, ClientControl::Cache, words, of_word)? {
             Some(control) => control,
             None if asked.allows(ClientControl::Cache) => of_cache_control(headers),
-            None => ALL,
+            None => Control::default(),
         };
         Ok(Self {
             control: Control { ttl, ..control },
@@ -106,24 +106,21 @@ impl Asked<'_> {
     }
 }
 
-/// The cache as it is.
-const ALL: Control =
-    Control { look_up: true, semantic: true, store: true, only: false, max_age: None, ttl: None };
-
 fn of_word(word: &str) -> Option<Control> {
+    let all = Control::default();
     match word {
-        "on" => Some(ALL),
-        "exact" => Some(Control { semantic: false, ..ALL }),
-        "refresh" => Some(Control { look_up: false, ..ALL }),
-        "off" => Some(Control { look_up: false, store: false, ..ALL }),
-        "only" => Some(Control { only: true, ..ALL }),
+        "on" => Some(all),
+        "exact" => Some(Control { semantic: false, ..all }),
+        "refresh" => Some(Control { look_up: false, ..all }),
+        "off" => Some(Control { look_up: false, store: false, ..all }),
+        "only" => Some(Control { only: true, ..all }),
         _ => None,
     }
 }
 
 /// RFC 9111, section 5.2.1. Proxies and libraries write this header too, so what is not understood is passed over.
 fn of_cache_control(headers: &HeaderMap) -> Control {
-    let mut control = ALL;
+    let mut control = Control::default();
     let values = headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
     for directive in values.flat_map(|value| value.split(',')) {
         let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
