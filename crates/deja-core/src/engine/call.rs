@@ -29,12 +29,12 @@ pub(super) struct Call {
     pub scope: Scope,
     pub prompt_hash: PromptHash,
     pub vector: Option<Embedding>,
-    /// Set if the prompt is too long for one.
+    /// Tokens of the prompt and of the embedder's window, if the prompt is too long for a vector.
     pub too_long: Option<(u32, u32)>,
     pub route: Route,
-    /// What was there and did not answer, as far as it was looked for.
+    /// The nearest entries, which did not answer.
     pub near: Near,
-    /// Those of them that the project's model is still to be asked about.
+    /// The entries that the project's model is still to be asked about.
     pub uncertain: Vec<Candidate>,
 }
 
@@ -43,16 +43,16 @@ impl Call {
         Judge::new(&self.query.prompt, self.query.threshold, &self.caller.project.settings)
     }
 
-    /// When an answer stops being served that is stored `now`.
+    /// When an answer that is stored `now` stops being served.
     fn expires(&self, now: Timestamp) -> Option<Timestamp> {
         let usual = self.caller.project.settings.expires(now);
-        let sooner = self.query.wire.as_ref().and_then(|wired| wired.expires(now));
-        usual.into_iter().chain(sooner).min()
+        let ttl = self.query.wire.as_ref().and_then(|wired| wired.control.ttl);
+        usual.into_iter().chain(ttl.map(|ttl| now.plus(ttl))).min()
     }
 }
 
 impl Engine {
-    /// Runs a flight to its end in a task of its own. `at_once` asks the provider whatever others do meanwhile.
+    /// Runs a flight to its end in a task of its own. `at_once` asks the provider even if another process asks too.
     pub(super) fn lead(&self, leader: Leader, call: Call, at_once: bool) {
         let engine = self.clone();
         let at_once = at_once || !call.query.is_shared();
@@ -108,14 +108,14 @@ impl Engine {
         }
     }
 
-    /// What was stored since the caller looked, if it answers; otherwise notes what is near.
+    /// A hit that was stored since the caller looked; without one, notes in `call` what is near.
     async fn look_again(&self, call: &mut Call) -> Result<Option<(Hit, Option<Opinion>)>, QueryError> {
         let (judge, query) = (call.judge(), &call.query);
-        let exact = self.exact(query, &call.scope, call.prompt_hash, &judge).await;
+        let exact = self.exact(None, query, &call.scope, call.prompt_hash, &judge).await;
         if let Some(hit) = query.or_open(exact)? {
             return Ok(Some((hit, None)));
         }
-        // Further down than a hit needs: analytics shows it to choose a threshold by.
+        // Further down than a hit needs: analytics shows near misses, to choose a threshold by.
         let floor = judge.threshold().min(Threshold::NEAR);
         let vector = call.vector.as_ref();
         let found = self.nearest(query, &call.scope, vector, &judge, floor).await;
@@ -174,7 +174,7 @@ impl Engine {
         Ok(Completed::Answered(Arc::new(fresh)))
     }
 
-    /// What came of a call: its answer, with what it cost. It is stored if the `verdict` is that it may be.
+    /// The answer of a call, with its cost. It is stored if the `verdict` allows that.
     pub(super) async fn fresh(
         &self,
         call: &Call,
@@ -193,7 +193,7 @@ impl Engine {
         Fresh { entry, stored, spent, near: call.near, provider_time }
     }
 
-    /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.
+    /// Stores the answer. An answer that cannot be stored is returned all the same: it is paid for.
     async fn keep(
         &self,
         call: &Call,

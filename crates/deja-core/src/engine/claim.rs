@@ -61,7 +61,7 @@ impl Engine {
                     awaited = Some(other);
                     claims.released(&flight, other, LOOK_EVERY).await;
                 }
-                Claimed::Answered => match self.exact(query, scope, flight.prompt, judge).await? {
+                Claimed::Answered => match self.exact(None, query, scope, flight.prompt, judge).await? {
                     Some(hit) => return Ok(Turn::Found(hit)),
                     // It may have been deleted since.
                     None if !missed => missed = true,

@@ -21,9 +21,10 @@ use crate::store::{Admission, NewLabel};
 pub enum Ended<'a> {
     /// With an answer.
     Answered(&'a Reply),
-    /// Passed on: it could not have been a hit. Of what deja can read the answer is there.
+    /// Passed on: it could not have been a hit. With the answer, if deja could read it.
     Passed(Option<&'a Reply>),
-    /// Without an answer: deja or the provider failed. What came of an answer before it broke off is there: it is paid for.
+    /// Without an answer: deja or the provider failed. With the part of the answer that came before it broke off: the part is
+    /// paid for.
     Failed(&'a QueryError, Option<&'a Reply>),
     /// Before the provider was asked: why, and the cause by its name.
     Refused(RefusedFor, &'static str),
@@ -32,7 +33,7 @@ pub enum Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// The end of a query, with what came of an answer that is none.
+    /// The end of a query. `part` is what came of an answer that broke off or was not sent.
     pub(super) fn of(
         query: &Query,
         answered: Result<&'a Reply, &'a QueryError>,
@@ -42,7 +43,7 @@ impl<'a> Ended<'a> {
         match answered {
             // It could not have been a hit: a fresh answer was wished for, perhaps.
             Ok(reply) if !query.looks_up() => Self::Passed(Some(reply)),
-            // What is not kept is not read for a sense either.
+            // An answer that is passed on is not read, so deja does not know whether it is complete.
             Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
             Err(error) => match error.refusal() {
@@ -85,8 +86,8 @@ pub(super) struct Course {
     pub leads: Option<BoxFuture<'static, Option<Completed>>>,
 }
 
-/// The duty to count a query once: when it is answered, or when its caller is gone. What it paid for by then is counted when
-/// that is known.
+/// The duty to count a query once: when it is answered, or when its caller is gone. A call that the query began by then is
+/// counted when its cost is known.
 pub(super) struct Counting<'a> {
     engine: &'a Engine,
     caller: &'a Admission,
@@ -107,7 +108,7 @@ impl<'a> Counting<'a> {
         Self { engine, caller, query, started, course, is_counted: false }
     }
 
-    /// Counts what it ended with. An answer that came and is not sent is paid for all the same if it is a provider's.
+    /// Counts the query with its end. A provider's answer that is `unsent` is paid for all the same.
     pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>, unsent: Option<&Reply>) {
         self.is_counted = true;
         match (answered, self.course.leads.take()) {
@@ -116,18 +117,18 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Leaves it to the call whose answer is passed on as it comes.
+    /// Leaves the counting to the call, whose answer is passed on as it comes.
     pub(super) fn leave_to_call(mut self) {
         self.is_counted = true;
     }
 
-    /// Counts it now.
+    /// Counts the query now.
     fn count(&self, answered: Result<&Reply, &QueryError>, part: Option<&Reply>) {
         let ended = Ended::of(&self.query, answered, part);
         self.engine.count_ended(self.caller, &self.query, ended, self.course.trace.opinion);
     }
 
-    /// Counts it when its call has ended: as failed if it was `late`, else with what came of the call.
+    /// Counts the query when its call has ended: with the error that it got if it was `late`, else with the end of the call.
     fn count_after(&self, call: BoxFuture<'static, Option<Completed>>, late: Option<QueryError>) {
         let (engine, caller) = (self.engine.clone(), self.caller.clone());
         let (query, started, mut trace) = (Arc::clone(&self.query), self.started, self.course.trace);
@@ -150,7 +151,7 @@ impl<'a> Counting<'a> {
             };
             engine.count_ended(&caller, &query, Ended::of(&query, answered, reply.as_ref()), opinion);
         };
-        // There is none when the last requests are dropped with it.
+        // There is no runtime when the last requests are dropped with it.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(self.engine.tasks.track_future(counting.with_current_context()));
         }
@@ -253,7 +254,7 @@ impl Engine {
             UsageEvent { model: &query.model, context: query.context.as_deref(), ..self.bare(caller, ended) };
         let named = match &query.wire {
             Some(wired) => UsageEvent {
-                surface: wired.surface(),
+                surface: wired.forward.endpoint.into(),
                 placed: query
                     .looks_up()
                     .then(|| Placed { scope: wired.scope.key(), frame: wired.scope.frame() }),

@@ -30,11 +30,11 @@ const JUDGED_BYTES: usize = 8 * 1024;
 pub(super) enum Completed {
     /// With a fresh answer.
     Answered(Arc<Fresh>),
-    /// The answer to the leader's query was in the cache: meanwhile, or as the project's model said.
+    /// With an answer from the cache: stored meanwhile, or one that the project's model says to fit.
     Found(Hit, Option<Opinion>),
-    /// With nothing that answers others, here or in another process, and why: everybody asks for themselves.
+    /// With nothing that answers other queries, and why: each of them makes its own call.
     Unshared(QueryError),
-    /// Without an answer. What the project's model said before is paid for all the same.
+    /// Without an answer. The opinion of the project's model is paid for all the same.
     Failed(QueryError, Option<Opinion>),
 }
 
@@ -47,26 +47,26 @@ pub(super) struct Fresh {
     pub stored: Result<(), NotStored>,
     /// What the call cost, where the price is known.
     pub spent: NanoUsd,
-    /// What was there and did not answer.
+    /// The nearest entries, which did not answer.
     pub near: Near,
     /// How long the provider took.
     pub provider_time: Duration,
 }
 
-/// Whose flights a caller takes part in. A completion that gave it nothing makes that narrower, so that nobody waits
-/// for more than two calls: one of somebody else, and then its own or the same one.
+/// Whose flights a caller takes part in. After a flight that gave the caller no answer, its reach is narrower. So nobody waits
+/// for more than two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Those of the same prompt and of paraphrases.
+    /// Flights of the same prompt and of paraphrases.
     Similar,
-    /// Those of the same prompt to the same model that ask the provider at once, as this caller does from now on.
+    /// Flights of the same prompt to the same model that ask the provider at once, as this caller does from now on.
     Same,
-    /// None.
+    /// The caller's own flight alone.
     Own,
 }
 
 impl Reach {
-    /// After a completion that gave the caller nothing.
+    /// The reach after a flight that gave the caller no answer.
     pub(super) const fn narrower(self) -> Self {
         match self {
             Self::Similar => Self::Same,
@@ -78,15 +78,15 @@ impl Reach {
 /// How far a flight is.
 #[derive(Clone, Default)]
 struct Progress {
-    /// The answer on its way, where it is passed on as it comes.
+    /// The answer on its way, if it is passed on as it comes.
     live: Option<Arc<ReplayBuffer>>,
-    /// Nothing comes of it for those who wait for all of the answer.
+    /// Whoever waits for the whole answer gets none.
     unshared: bool,
     ended: Option<Completed>,
 }
 
 impl Progress {
-    /// Whether there is an answer to read along, or none will be.
+    /// Whether there is an answer to read along, or it is known that there will be none.
     fn has_begun(&self) -> bool {
         self.live.is_some() || self.ended.is_some()
     }
@@ -102,7 +102,7 @@ pub(super) struct Audience {
 }
 
 impl Audience {
-    /// A place in it.
+    /// One more place in the audience.
     pub(super) fn seat(self: Arc<Self>) -> Seat {
         self.seated.fetch_add(1, Ordering::SeqCst);
         Seat(self)
@@ -113,7 +113,7 @@ impl Audience {
         self.seated.load(Ordering::SeqCst) == 0
     }
 
-    /// When somebody stopped wanting it last.
+    /// When a place was given up last.
     pub(super) fn left_at(&self) -> Option<Instant> {
         *self.left_at.lock()
     }
@@ -138,24 +138,24 @@ impl Drop for Seat {
     }
 }
 
-/// A place to see how a flight goes.
+/// A caller's view of a flight.
 pub(super) struct Watch {
     progress: watch::Receiver<Progress>,
     seat: Seat,
-    /// Where the answer comes for whom the call is made. It is let go with the watch: nobody waits for a reader that is gone.
+    /// Brings the answer to the caller that began the flight; `None` for all others.
     first: Option<mpsc::Receiver<Live>>,
 }
 
-/// What a flight came to, as far as a watcher waits for it.
+/// The beginning of an answer, or the end of a flight without one.
 pub(super) enum Begun {
     /// The answer is on its way; `None` if its beginning is gone.
     Live(Option<Box<Live>>),
-    /// It ended before there was one to read along.
+    /// The flight ended before there was an answer to read along.
     Ended(Completed),
 }
 
 impl Watch {
-    /// Waits for the end, or until nothing comes of it for who waits for that.
+    /// Waits for the end, or until it is known that whoever waits for the whole answer gets none.
     pub(super) async fn completed(mut self) -> Completed {
         let ended = self.progress.wait_for(|progress| progress.unshared || progress.ended.is_some()).await;
         match ended.ok().as_deref() {
@@ -179,13 +179,13 @@ impl Watch {
         }
     }
 
-    /// The same watch without a place in the audience: it does not say that anybody wants the answer.
+    /// The end of the flight. Waiting for it takes no place in the audience: it does not say that anybody wants the answer.
     pub(super) fn unseated(&self) -> impl Future<Output = Completed> + Send + use<> {
         let mut progress = self.progress.clone();
         async move { Self::end(progress.wait_for(|progress| progress.ended.is_some()).await.ok().as_deref()) }
     }
 
-    /// The end of a call whose answer was not passed on as it came: one that was, the call counts itself.
+    /// The end of the flight; `None` if its answer is passed on as it comes, which the call counts itself.
     pub(super) fn uncounted(&self) -> impl Future<Output = Option<Completed>> + Send + use<> {
         let mut progress = self.progress.clone();
         async move {
@@ -206,9 +206,9 @@ impl Watch {
 
 /// How a caller takes part in a flight.
 pub(super) enum Joined {
-    /// It has to run the flight, and watches it like all others.
+    /// The caller has to run the flight, and watches it as all others do.
     Leads(Leader, Watch),
-    /// It waits for this query's flight, with a prompt this similar to its own; 1 is the same prompt.
+    /// The caller waits for the flight of this query, whose prompt is this similar to its own; 1 is the same prompt.
     Follows(Watch, Arc<Query>, Similarity),
 }
 
@@ -244,8 +244,8 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// Joins a flight of `scope` within `reach`: that of the same prompt, else the one of the most similar prompt whose
-    /// answer `judge` would take. If there is none, starts one. Nobody waits while prompts are judged.
+    /// Joins a flight of `scope` within `reach`: the flight of the same prompt, else that of the most similar prompt whose
+    /// answer `judge` accepts. If there is none, starts one. Other callers do not wait while prompts are judged.
     pub(super) fn join(
         self: &Arc<Self>,
         scope: ScopeKey,
@@ -273,7 +273,8 @@ impl Flights {
         }
     }
 
-    /// Takes part in a flight after what was `judged`, or says which ones are to be judged first: those that came since, too.
+    /// Takes part in a flight, by the judgements there are. Or says which flights are to be judged first: flights may have
+    /// begun since the last judgement.
     fn step(
         self: &Arc<Self>,
         scope: ScopeKey,
@@ -318,12 +319,12 @@ impl Flights {
 /// Who leads a flight, and how similar the prompt is.
 type Similar = (Arc<Query>, Similarity);
 
-/// What was judged of the flights under way.
+/// The judgements of the flights under way.
 #[derive(Default)]
 struct Judgements {
-    /// One whose answer would do.
+    /// The leader whose answer fits.
     taken: Option<Similar>,
-    /// Those whose answers would not.
+    /// The leaders whose answers do not fit.
     refused: Vec<Arc<Query>>,
 }
 
@@ -333,7 +334,7 @@ enum Step {
     Judge(Vec<Similar>),
 }
 
-/// The flights of the most similar prompts that are not judged yet. As many are judged as a search finds.
+/// The flights of the most similar prompts that are not judged yet; in all, as many as a search finds.
 fn nearest(
     flights: &[Flight],
     vector: Option<&Embedding>,
@@ -365,14 +366,14 @@ pub(super) struct Leader {
 }
 
 impl Leader {
-    /// Those who want the answer.
+    /// The callers that want the answer.
     pub(super) fn audience(&self) -> &Audience {
         &self.audience
     }
 
     /// Lets everybody read along.
     pub(super) fn begin(&self, live: Arc<ReplayBuffer>) {
-        // It comes back, and is let go, if who began the call is gone.
+        // If the caller that began the flight is gone, its reader comes back and is dropped here.
         drop(self.first.try_send(live.first(Arc::clone(&self.audience).seat())));
         self.sender.send_modify(|progress| progress.live = Some(live));
     }
@@ -383,7 +384,7 @@ impl Leader {
         self.sender.send_modify(|progress| progress.ended = Some(completed));
     }
 
-    /// Lets those go on who wait for all of the answer, while others read it along. Nobody joins any more.
+    /// Tells whoever waits for the whole answer that they get none, while others read it along. Nobody joins any more.
     pub(super) fn unshare(&self) {
         self.leave();
         self.sender.send_modify(|progress| progress.unshared = true);
@@ -394,8 +395,8 @@ impl Leader {
         self.leave_if(|| true);
     }
 
-    /// Lets nobody join any more if nobody wants the answer. Whether that is so: whoever comes later makes a call of their
-    /// own, and does not read along what is given up.
+    /// Lets nobody join any more if nobody wants the answer, and says whether that is so. Later callers make calls of their
+    /// own: they do not read along an answer that is given up.
     pub(super) fn abandon(&self) -> bool {
         self.leave_if(|| self.audience.is_gone())
     }

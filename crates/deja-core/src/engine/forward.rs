@@ -53,7 +53,7 @@ enum Read {
 struct Came {
     streamed: bool,
     bytes: usize,
-    /// How long that took.
+    /// The time from the request to its last byte.
     time: Duration,
 }
 
@@ -84,10 +84,10 @@ impl Engine {
         let buffer = ReplayBuffer::new(head, &self.room, call.caller.project.id);
         leader.begin(Arc::clone(&buffer));
 
-        // Gemini's streams have no end mark: more may come of one.
+        // Gemini's streams have no end mark: more may always come.
         let wire = wired.forward.endpoint.wire();
         let marked = (streamed && wire != Wire::Gemini).then_some(wire);
-        // It goes on in step with its slowest reader, and is none for those who wait for all of it.
+        // An answer that is not recorded goes on in step with its slowest reader. Whoever waits for the whole answer gets none.
         let unshared = async {
             buffer.unrecorded().await;
             leader.unshare();
@@ -108,19 +108,19 @@ impl Engine {
                 upstream.end();
                 Err(error.clone().into())
             }
-            // Whether that was all of it is not known.
+            // It is not known whether all of the answer came.
             Read::Abandoned if marked.is_none() || !buffer.is_recorded() => {
                 upstream.end();
                 Err(QueryError::Unfinished)
             }
-            // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
+            // OpenAI's clients hang up at the end mark, often before the body ends. A stream without its end mark is no record.
             Read::Whole | Read::Abandoned => self.land(call, wired, &buffer, came, claim, upstream).await,
         };
         let began = wired.began(call.started, buffer.first_byte());
         if let Ok(fresh) = &landed {
             self.count_query(&call.caller, &call.query, Ok(&self.reply_of_leader(call, fresh, began)));
         }
-        // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
+        // Whoever has read to the end finds the stored answer, or makes a call of their own: nobody joins to get an error.
         leader.leave();
         let cut = !matches!(ended, Read::Whole);
         buffer.end(match ended {
@@ -129,13 +129,13 @@ impl Engine {
             Read::Whole | Read::Abandoned => Ok(()),
         });
         if let Err(error) = &landed {
-            // Its readers do not wait for the tokens to be counted.
+            // The readers do not wait for the tokens to be counted.
             let part = self.part(call, wired, &buffer, came, cut).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
         }
-        // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
+        // Whoever waits for the whole answer gets none of one that broke off, and asks again.
         Ok(landed.map_or_else(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
     }
 
@@ -181,9 +181,9 @@ impl Engine {
         Ok(self.fresh(call, claim, entry, told, verdict, came.time).await)
     }
 
-    /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
-    /// all the same; `None` if nothing says so. A plain one is none of these unless it is `cut`. Where one that was too long tells no
-    /// tokens, they are those of its beginning, by its length.
+    /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached: it is paid for all
+    /// the same. `None` if there is nothing to count. A plain answer is whole unless it is `cut`. If an answer that was too long
+    /// tells no tokens, they are estimated from those of its beginning.
     async fn part(
         &self,
         call: &Call,
@@ -204,10 +204,10 @@ impl Engine {
             model: None,
             usage,
         };
-        // Of how many bytes the text is that its tokens are counted of.
+        // The bytes of the answer that the text was read from.
         let mut read_of = came.bytes;
         let (completion, why) = match buffer.whole() {
-            // Embeddings are no text, and a count of tokens is of none that were bought.
+            // Embeddings are no text, and an answer that counts tokens has bought none.
             whole if !is_cached => {
                 let body = whole.unwrap_or_else(|| buffer.ends());
                 let usage = reading(body, move |body| usage_in(wire, body)).await??;
@@ -233,7 +233,7 @@ impl Engine {
             Some(body) => {
                 let said = move |body: &Bytes| so_far(wire, came.streamed, body);
                 let said = reading_answer(call.caller.project.id, body, said).await?;
-                // The request for a plain one that said nothing yet is paid for as well.
+                // A plain answer that said nothing yet has cost its request.
                 let said = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)));
                 (said?, NotStored::UnknownFinish)
             }
@@ -246,7 +246,7 @@ impl Engine {
             *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
         }
         if let Some(written) = so_far {
-            // What is told before the end may be of the first word alone, as Anthropic's is.
+            // A count that is told before the end may be that of the first word alone, as Anthropic's is.
             let counted = self.tokens.text(&call.query, written).await;
             *output_tokens = counted.tokens.max(*output_tokens);
         }
@@ -263,7 +263,7 @@ impl Engine {
     }
 }
 
-/// Whether an answer that calls tools is kept: only where the project wants it.
+/// Whether the project wants answers that call tools to be stored.
 fn keeps_calls(call: &Call) -> bool {
     call.caller.project.settings.opt_ins.contains(&OptIn::StoreToolCalls)
 }
@@ -275,13 +275,13 @@ pub(super) async fn calls_tools(project: ProjectId, wired: &Wired, entry: &Entry
     read.is_some_and(|read| read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls))
 }
 
-/// What whoever still reads an answer is told that is given up: it is not whole.
+/// The error for readers of an answer that is given up: it is not whole.
 fn given_up(head: &Head) -> ProviderError {
     ProviderError::new(&head.provider, FailureClass::StreamInterrupted, "the call was given up")
 }
 
-/// What can be read of the beginning of an answer that is not recorded, by which the tokens of all of it are estimated: a stream's
-/// up to the end of a line.
+/// The beginning of an answer that is not recorded, by which the tokens of all of it are estimated. That of a stream goes up to
+/// the end of a line.
 fn beginning(ends: &Bytes, streamed: bool) -> Bytes {
     let beginning = ends.slice(..ends.len().min(END));
     let line = beginning.iter().rposition(|byte| streamed && *byte == b'\n');
@@ -299,7 +299,7 @@ pub(super) async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
-/// The same of an answer that `project` asked for, when its turn comes.
+/// The same, when the turn of `project` comes. The answer is one that it asked for.
 async fn reading_answer<T: Send + 'static>(
     project: ProjectId,
     body: Bytes,
@@ -313,8 +313,8 @@ async fn reading_answer<T: Send + 'static>(
     .await
 }
 
-/// The next piece of an answer, if there is one. What a server does behind the end mark of a stream of the wire `marked` is
-/// no part of the answer: some break the connection off there, or leave it open.
+/// The next piece of an answer, if there is one. The streams of the wire `marked` have an end mark. Behind it some servers break
+/// the connection off or leave it open: that is no part of the answer.
 async fn next(
     body: &mut BoxStream<'static, Result<Bytes, ProviderError>>,
     buffer: &ReplayBuffer,
@@ -365,12 +365,12 @@ async fn read(
     }
 }
 
-/// How long a call goes on: until calls are cut, and for a while if nobody waits for it any more. The prompt is paid for, and
-/// after a time-out applications ask the same again.
+/// How long a call goes on: until calls are cut, or for a while after the last client hung up. The prompt is paid for, and after
+/// a time-out applications ask the same again.
 struct Patience<'a> {
     leader: &'a Leader,
     cut: &'a CancellationToken,
-    /// For how long the answer is worth having without them.
+    /// For how long the answer is worth having without a client.
     reads_on: Option<Duration>,
     ends: Option<tokio::time::Instant>,
 }
@@ -389,12 +389,12 @@ impl<'a> Patience<'a> {
         Self { leader, cut, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 
-    /// How long the answer is worth having if nobody comes any more.
+    /// Until when the answer is worth having if no client comes any more.
     fn worth_until(&self) -> Option<tokio::time::Instant> {
         Some(self.leader.audience().left_at()? + self.reads_on?)
     }
 
-    /// What comes of `work`; `None` if it is given up.
+    /// The outcome of `work`; `None` if it is given up.
     async fn with<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
@@ -406,11 +406,11 @@ impl<'a> Patience<'a> {
                 () = self.leader.audience().gone(), if ends.is_none() => match self.worth_until() {
                     Some(ends) => self.ends = Some(ends),
                     None if self.leader.abandon() => return None,
-                    // Somebody came.
+                    // A client came.
                     None => {}
                 },
                 () = until(ends), if ends.is_some() => {
-                    // Somebody may have come and gone meanwhile.
+                    // A client may have come and gone meanwhile.
                     self.ends = self.worth_until().filter(|ends| *ends > tokio::time::Instant::now());
                     if self.ends.is_none() && self.leader.abandon() {
                         return None;

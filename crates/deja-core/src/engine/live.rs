@@ -76,25 +76,26 @@ pub(super) struct ReplayBuffer {
 struct State {
     /// The pieces that somebody may still want.
     pieces: VecDeque<Bytes>,
-    /// How many there were before them.
+    /// The number of pieces before them, which were let go.
     gone: usize,
     /// What `pieces` take, in bytes.
     kept: usize,
     /// When the first byte came.
     first_byte: Option<Instant>,
-    /// Room for them: as long as the answer is recorded, and then until its slowest reader is no longer far behind.
+    /// Room for `pieces`: as long as the answer is recorded, and then until its slowest reader is no longer far behind.
     room: Option<Held>,
-    /// Whether it is too large to be recorded.
+    /// Whether the answer is too large to be recorded.
     unrecorded: bool,
-    /// What is kept of it when it is not.
+    /// What is kept of an answer that is not recorded.
     ends: Ends,
     ended: Option<Result<(), ProviderError>>,
-    /// By reader: the next piece it reads, and who waits for it.
+    /// By number; `None` for a reader that has ended.
     readers: Vec<Option<Reader>>,
     writer: Option<Waker>,
 }
 
 struct Reader {
+    /// The number of the piece that it reads next.
     next: usize,
     waker: Option<Waker>,
 }
@@ -111,7 +112,7 @@ impl Ends {
         let (first, rest) = piece.split_at(piece.len().min(END - self.first.len()));
         self.first.extend_from_slice(first);
         self.last.extend_from_slice(&rest[rest.len().saturating_sub(END)..]);
-        // Not at each piece: what stays is moved.
+        // Not at each piece: to drain moves what stays.
         if self.last.len() > 2 * END {
             self.last.drain(..self.last.len() - END);
         }
@@ -119,13 +120,13 @@ impl Ends {
 }
 
 impl State {
-    /// One more reader, from the beginning: its number.
+    /// The number of one more reader, which begins at the first piece.
     fn add_reader(&mut self) -> usize {
         self.readers.push(Some(Reader { next: 0, waker: None }));
         self.readers.len() - 1
     }
 
-    /// Lets go what everybody has read. Only for an answer that is not recorded.
+    /// Lets the pieces go that every reader has read. Only for an answer that is not recorded.
     fn forget_read(&mut self) {
         let read = self.readers.iter().flatten().map(|reader| reader.next).min();
         let read = read.unwrap_or(self.gone + self.pieces.len());
@@ -163,7 +164,7 @@ impl ReplayBuffer {
         Arc::new(Self { head, project, each: room.each, state: Mutex::new(state), unrecorded: Notify::new() })
     }
 
-    /// The reader for whom the call was made. It may come late: nothing is forgotten before.
+    /// The reader for whom the call was made. It may begin late: no piece is let go before.
     pub(super) fn first(self: &Arc<Self>, seat: Seat) -> Live {
         let number = self.state.lock().add_reader();
         self.reader(number, seat, false)
@@ -222,23 +223,23 @@ impl ReplayBuffer {
         self.state.lock().first_byte
     }
 
-    /// Whether all of it is kept.
+    /// Whether all of the answer is kept.
     pub(super) fn is_recorded(&self) -> bool {
         !self.state.lock().unrecorded
     }
 
-    /// Waits until it is found to be too large to be recorded. For one who waits.
+    /// Waits until the answer is found to be too large to be recorded. One task may wait.
     pub(super) async fn unrecorded(&self) {
         self.unrecorded.notified().await;
     }
 
-    /// The beginning and the end of one that is not recorded.
+    /// The beginning and the end of an answer that is not recorded.
     pub(super) fn ends(&self) -> Bytes {
         let Ends { first, last } = &self.state.lock().ends;
         [first.as_slice(), last].concat().into()
     }
 
-    /// All of it; `None` if it was too large to be recorded.
+    /// All of the answer; `None` if it was too large to be recorded.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let state = self.state.lock();
         if state.unrecorded {
@@ -281,13 +282,13 @@ pub struct Live {
     pub provider: String,
     /// Whether another request had begun the call.
     pub joined: bool,
-    /// What happened before.
+    /// What happened before the answer began.
     pub trace: Trace,
     pieces: Pieces,
 }
 
 impl Live {
-    /// What it reads.
+    /// The buffer that it reads.
     pub(super) fn buffer(&self) -> &Arc<ReplayBuffer> {
         &self.pieces.buffer
     }

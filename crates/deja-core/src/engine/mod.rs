@@ -59,11 +59,12 @@ pub use sample::NearMiss;
 pub use savings::Cost;
 pub use send_buffer::SendBuffer;
 
-/// How many candidates are judged for each prompt: the best, and a few for where it is refused.
+/// Candidates that are judged for a prompt: the nearest, and a few more in case the guard refuses it.
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
-/// How many are where all of those are refused: prompts of one template, with other numbers, are that near to each other.
+/// Candidates that are looked for if all of the first are refused: prompts of one template, with other numbers, are that near
+/// to each other.
 const CROWD: NonZeroUsize = NonZeroUsize::new(64).unwrap();
-/// Bytes of the prompts of those: to judge them is not to take longer than a search.
+/// Bytes of prompts of the crowd that are judged at most: judging must not take longer than a search.
 const CROWD_BYTES: usize = 256 * 1024;
 
 /// Calls to providers at the same time, at most.
@@ -99,7 +100,7 @@ pub struct Parts {
     pub calls: CallLimits,
     /// The memory for answers that deja records while it passes them on. A longer answer is not stored.
     pub records: RecordLimits,
-    /// How long deja reads such an answer for the cache when all clients have hung up.
+    /// How long deja goes on reading an answer for the cache when all its clients have hung up.
     pub hangup_timeout: Duration,
     /// Cancelled at the end of a stop: calls under way are then given up, and counted with what they brought.
     pub cut: CancellationToken,
@@ -159,8 +160,8 @@ impl Engine {
         &self.parts.clock
     }
 
-    /// Writes what was counted, met, sampled and logged since the last call. What cannot be written is kept for the next
-    /// call, but for samples and the log, which lack it.
+    /// Writes the counts, met entries, samples and logged requests since the last call. Counts and met entries that cannot be
+    /// written are kept for the next call; samples and logged requests are lost.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
         self.flush(usage::Flush::All).await
     }

@@ -14,7 +14,7 @@ use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::count::{Counting, Course, Ended};
-use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
+use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach, Watch};
 use crate::engine::forward::calls_tools;
 use crate::engine::relay::Answered;
 use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace};
@@ -23,9 +23,9 @@ use crate::project::Project;
 use crate::store::Admission;
 
 impl Engine {
-    /// Answers the query that `read` gives for an admitted caller, after what was `looked` up at admission. What cannot be
-    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back, and the room
-    /// that the answer takes until it is sent.
+    /// Reads a query with `read`, and answers it for an admitted caller. A request that cannot be read is counted as refused,
+    /// under the name `request`. `looked` is what the admission looked up. Besides the reply there are the room that it takes
+    /// until it is sent, and what else `read` gave.
     pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
         looked: Option<Looked>,
@@ -38,8 +38,8 @@ impl Engine {
         Ok((reply, buffer, rest))
     }
 
-    /// What `read` makes of the request of an admitted caller, which came through `surface`. What cannot be read is counted
-    /// as refused, or as failed where there is only no room for it.
+    /// Reads a request of an admitted caller, which came through `surface`, with `read`. A request that cannot be read is
+    /// counted: as failed if there is no room for it, else as refused.
     pub async fn read<T, E: Cause>(
         &self,
         caller: &Admission,
@@ -62,7 +62,7 @@ impl Engine {
         self.query_after(None, caller, query).await.map(|(reply, _)| reply)
     }
 
-    /// The same after what was `looked` up at admission.
+    /// The same. `looked` is what the admission looked up.
     pub(super) async fn query_after(
         &self,
         looked: Option<Looked>,
@@ -117,9 +117,9 @@ impl Engine {
         let mut reach = Reach::Similar;
         loop {
             let trace = &mut course.trace;
-            // The same prompt: no embedding needed.
+            // The entry of the same prompt: no embedding needed.
             let searched = Instant::now();
-            let exact = self.exact_after(looked.take(), query, &scope, prompt_hash, &judge).await;
+            let exact = self.exact(looked.take(), query, &scope, prompt_hash, &judge).await;
             trace.search += searched.elapsed();
             if let Some(hit) = query.or_open(exact)?
                 && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
@@ -127,7 +127,7 @@ impl Engine {
                 return Ok(answered);
             }
 
-            // Only now is the provider looked for: an answer that is there needs none.
+            // Only now is the provider looked for: an exact hit needs none.
             let route = match &route {
                 Some(route) => route,
                 None => {
@@ -136,7 +136,7 @@ impl Engine {
             };
             query.can_take(route)?;
 
-            // A similar one.
+            // The entry of a similar prompt.
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             let searched = Instant::now();
             let floor = self.first_floor(&judge);
@@ -153,7 +153,7 @@ impl Engine {
                 return Err(QueryError::NotCached);
             }
 
-            // Neither: one call to the provider, shared with everybody who asks the same meanwhile.
+            // No entry answers: one call to the provider, shared with everybody who asks the same meanwhile.
             let call = Call {
                 caller: caller.clone(),
                 query: query.clone(),
@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Refuses a query whose project was deleted or suspended while it waited: nothing more is bought for that.
+    /// Refuses a query whose project was deleted or suspended while it waited: deja buys nothing more for such a project.
     pub(super) async fn still_serves(&self, caller: &Admission, query: &Query) -> Result<(), QueryError> {
         let project = &caller.project;
         let now = self.parts.store.project(project.slug.as_str()).await.map_err(QueryError::from);
@@ -186,14 +186,14 @@ impl Engine {
         }
     }
 
-    /// How far down the first search looks. Where searches are round trips to a database it is the only one of a miss,
-    /// and goes as far as analytics wants to see.
+    /// The least similarity that the first search looks for. Where a search is a round trip to a database, a miss has no
+    /// second one: the first goes as far down as analytics shows.
     fn first_floor(&self, judge: &Judge<'_>) -> Threshold {
         let floor = judge.threshold();
         if self.parts.store.claims().is_some() { floor.min(Threshold::NEAR) } else { floor }
     }
 
-    /// The prompt's vector; `None` if it is too long for one, or asks for nothing similar.
+    /// The prompt's vector; `None` if the prompt is too long for one, or the query is not matched by meaning.
     async fn vector(
         &self,
         caller: &Admission,
@@ -216,7 +216,8 @@ impl Engine {
         })
     }
 
-    /// Leads the call or waits for somebody else's. `None` if what came of that is no answer to this query.
+    /// Makes the call, or takes part in one under way that asks the same or a similar prompt. `None` if the call has no
+    /// answer to this query.
     async fn take_part(
         &self,
         caller: &Admission,
@@ -224,123 +225,131 @@ impl Engine {
         reach: Reach,
         course: &mut Course,
     ) -> Result<Option<Answered>, QueryError> {
-        let trace = &mut course.trace;
-        let (query, scope, started) = (call.query.clone(), call.scope.key(), call.started);
+        let (query, scope) = (&call.query, call.scope.key());
         let joined = if query.is_shared() {
-            self.flights.join(scope, &query, call.vector.as_ref(), &call.judge(), reach)
+            self.flights.join(scope, query, call.vector.as_ref(), &call.judge(), reach)
         } else {
             let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
         };
-        trace.joined = matches!(joined, Joined::Follows(..));
+        course.trace.joined = matches!(joined, Joined::Follows(..));
         match joined {
             Joined::Leads(leader, watch) => {
+                let query = query.clone();
                 self.lead(leader, call, reach != Reach::Similar);
-                course.leads = Some(Box::pin(watch.uncounted()));
-                let completed = match watch.begun().await {
-                    Begun::Live(live) => return Ok(live.map(|live| Answered::Live(*live))),
-                    Begun::Ended(completed) => completed,
-                };
-                course.leads = None;
-                let reply = match completed {
-                    Completed::Answered(fresh) => {
-                        trace.called(&fresh);
-                        self.reply_of_provider(caller, &query, &fresh, fresh.spent)
-                    }
-                    Completed::Found(hit, opinion) => {
-                        trace.opinion = opinion;
-                        // It was not there a moment ago: another one's call, in another process mostly, has stored it since.
-                        trace.joined = hit.is_exact();
-                        return self.answer_with(caller, scope, &query, &hit).await;
-                    }
-                    Completed::Unshared(_) => return Ok(None),
-                    Completed::Failed(error, opinion) => {
-                        trace.opinion = opinion;
-                        return Err(error);
-                    }
-                };
-                Ok(Some(Answered::Whole(reply)))
+                self.await_own_call(caller, scope, &query, watch, course).await
             }
             Joined::Follows(watch, leader, similarity) => {
-                let same = leader.asks_the_same(&query);
-                // Its answer would be none: that is not waited for.
-                if !same && self.is_forbidden(&call, &leader.prompt, similarity).await? {
-                    return Ok(None);
-                }
-                let completed = if same && query.reads_along(&leader) {
-                    let ended = watch.unseated();
-                    match watch.begun().await {
-                        Begun::Live(live) => {
-                            let Some(live) = live else { return Ok(None) };
-                            self.count_reader(
-                                caller,
-                                &query,
-                                scope,
-                                started,
-                                Arc::clone(live.buffer()),
-                                ended,
-                            );
-                            return Ok(Some(Answered::Live(*live)));
-                        }
-                        Begun::Ended(completed) => completed,
-                    }
-                } else {
-                    watch.completed().await
-                };
-                self.follow(caller, &call, &leader, similarity, completed, trace).await
+                self.await_call_of(&leader, similarity, watch, &call, &mut course.trace).await
             }
         }
     }
 
-    /// What the end of a flight is to a caller that did not begin it. What may not be stored answers the same prompt to
-    /// the same model only, and a failure that is the leader's own is nobody else's.
-    async fn follow(
+    /// The answer to the query that began the call.
+    async fn await_own_call(
         &self,
         caller: &Admission,
+        scope: ScopeKey,
+        query: &Arc<Query>,
+        watch: Watch,
+        course: &mut Course,
+    ) -> Result<Option<Answered>, QueryError> {
+        course.leads = Some(Box::pin(watch.uncounted()));
+        let completed = match watch.begun().await {
+            Begun::Live(live) => return Ok(live.map(|live| Answered::Live(*live))),
+            Begun::Ended(completed) => completed,
+        };
+        course.leads = None;
+        let trace = &mut course.trace;
+        match completed {
+            Completed::Answered(fresh) => {
+                trace.called(&fresh);
+                let reply = self.reply_of_provider(caller, query, &fresh, fresh.spent);
+                Ok(Some(Answered::Whole(reply)))
+            }
+            Completed::Found(hit, opinion) => {
+                trace.opinion = opinion;
+                // The entry was not there a moment ago. Another call, mostly of another process, has stored it since.
+                trace.joined = hit.is_exact();
+                self.answer_with(caller, scope, query, &hit).await
+            }
+            Completed::Unshared(_) => Ok(None),
+            Completed::Failed(error, opinion) => {
+                trace.opinion = opinion;
+                Err(error)
+            }
+        }
+    }
+
+    /// The answer to a query that takes part in the call of `leader`.
+    async fn await_call_of(
+        &self,
+        leader: &Query,
+        similarity: Similarity,
+        watch: Watch,
         call: &Call,
+        trace: &mut Trace,
+    ) -> Result<Option<Answered>, QueryError> {
+        let query = &call.query;
+        let same_prompt = leader.asks_the_same(query);
+        // An answer that was found wrong for this prompt is not waited for.
+        if !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await? {
+            return Ok(None);
+        }
+        let completed = if same_prompt && query.reads_along(leader) {
+            let ended = watch.unseated();
+            match watch.begun().await {
+                Begun::Live(live) => {
+                    let Some(live) = live else { return Ok(None) };
+                    self.count_reader(call, Arc::clone(live.buffer()), ended);
+                    return Ok(Some(Answered::Live(*live)));
+                }
+                Begun::Ended(completed) => completed,
+            }
+        } else {
+            watch.completed().await
+        };
+        self.answer_of(leader, similarity, completed, call, trace).await
+    }
+
+    /// What the ended call of `leader` answers to `call`, which took part in it. An answer that was not stored serves the same
+    /// prompt to the same model only. An error that is about the leader's own request is nobody else's.
+    async fn answer_of(
+        &self,
         leader: &Query,
         similarity: Similarity,
         completed: Completed,
+        call: &Call,
         trace: &mut Trace,
     ) -> Result<Option<Answered>, QueryError> {
-        let (query, judge) = (&call.query, call.judge());
+        let (caller, query) = (&call.caller, &call.query);
         let (same_prompt, same_model) = (leader.asks_the_same(query), leader.model == query.model);
-        let hit = match completed {
-            Completed::Answered(fresh) => {
-                trace.provider = Some(fresh.provider_time);
-                // In a wire format the answer is a record, and this is none that can be given again.
-                if fresh.stored.is_err() && query.wire.is_some() {
-                    return Ok(None);
-                }
-                let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
-                let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
-                let hit = judge.judge(candidate).ok();
-                if fresh.stored.is_err() {
-                    // The call is paid for by the caller that began it.
-                    let same = hit.filter(|hit| hit.is_exact() && same_model);
-                    let reply = || self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO);
-                    return Ok(same.map(|_| Answered::Whole(reply())));
-                }
-                hit
+        let fresh = match completed {
+            Completed::Answered(fresh) => fresh,
+            // This query looks for a stored answer itself. It may accept fewer than the leader, and newer feedback counts.
+            Completed::Found(..) | Completed::Unshared(_) => return Ok(None),
+            Completed::Failed(error, _) => {
+                let is_leaders_own = !(same_prompt && same_model) && error.is_callers_own(same_model);
+                return if is_leaders_own { Ok(None) } else { Err(error) };
             }
-            // What is there it looks for itself: it may take less of it than the leader, and all that was said of it by
-            // now counts.
-            Completed::Found(..) | Completed::Unshared(_) => None,
-            Completed::Failed(error, _) if !same_prompt || !same_model => {
-                if !error.is_callers_own(same_model) {
-                    return Err(error);
-                }
-                None
-            }
-            Completed::Failed(error, _) => return Err(error),
         };
-        match hit {
-            Some(hit) => self.answer_with(caller, call.scope.key(), query, &hit).await,
-            None => Ok(None),
+        trace.provider = Some(fresh.provider_time);
+        // A request in a wire format needs a record, and an answer that was not stored has none to be given again.
+        if fresh.stored.is_err() && query.wire.is_some() {
+            return Ok(None);
         }
+        let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
+        let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
+        let Ok(hit) = call.judge().judge(candidate) else { return Ok(None) };
+        if fresh.stored.is_ok() {
+            return self.answer_with(caller, call.scope.key(), query, &hit).await;
+        }
+        // The caller that began the call pays for it.
+        let reply = || self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO);
+        Ok((hit.is_exact() && same_model).then(|| Answered::Whole(reply())))
     }
 
-    /// An answer from the cache. `None` if it is to be a record, and the entry has none that can be given to this request.
+    /// The answer of an entry. `None` if the request is in a wire format, and the entry has no record that can be given to it.
     async fn answer_with(
         &self,
         caller: &Admission,
@@ -351,12 +360,12 @@ impl Engine {
         let (project, mut entry, mut body) = (&caller.project, hit.entry().clone(), None);
         if let Some(wired) = &query.wire {
             if entry.answer.record.is_none() {
-                // A search does not read the records of all that it compares.
+                // A search does not read the records of the entries that it compares.
                 let whole = self.parts.store.whole(project.id, entry.id).await;
                 let Some(whole) = query.or_open(whole.map_err(QueryError::from))? else { return Ok(None) };
                 entry = whole;
             }
-            // A similar question may be one for another call.
+            // A similar question may need another call of a tool.
             if !hit.is_exact() && calls_tools(project.id, wired, &entry).await {
                 return Ok(None);
             }

@@ -11,12 +11,11 @@ use bytes::Bytes;
 use deja_wire::{Identity, Mode, Rendering, STORED_RESPONSE, render};
 use opentelemetry::context::FutureExt as _;
 
-use crate::analytics::Surface;
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
-use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
+use crate::engine::call::Call;
 use crate::engine::count::Counting;
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::forward::SHORT;
@@ -81,39 +80,34 @@ pub enum Relayed {
 /// The part of a query that only a request in a wire format has.
 #[derive(Clone, Debug)]
 pub struct Wired {
-    /// How far it is answered from the cache.
+    /// How far the request is answered from the cache.
     pub(super) mode: Mode,
-    /// The hash of what has to be the same.
+    /// The hash of all members that have to be the same.
     pub(super) hash: PromptHash,
-    /// Where answers to it belong.
+    /// The scope of its answers.
     pub(super) scope: Scope,
-    /// Why it is not matched by meaning.
+    /// Why the request is not matched by meaning.
     pub(super) reasons: Vec<&'static str>,
     pub(super) rendering: Rendering,
-    /// What its provider repeats in the answer.
+    /// The hash of the labels that its provider repeats in the answer.
     labels: Option<[u8; 32]>,
     pub(super) forward: Forward,
     pub(super) control: Control,
 }
 
 impl Wired {
-    /// What it came through.
-    pub(super) fn surface(&self) -> Surface {
-        self.forward.endpoint.into()
-    }
-
-    /// Whether it is passed on: neither looked up nor stored, whatever there is.
+    /// Whether the request is passed on: nothing is looked up or stored for it.
     pub(super) const fn is_passed(&self) -> bool {
         matches!(self.mode, Mode::Bypass) || !(self.control.look_up || self.control.store)
     }
 
-    /// How long it took from `started` until the answer's first byte was there, if it is a stream that has one.
+    /// The time from `started` until the `first` byte of a streamed answer.
     pub(super) fn began(&self, started: Instant, first: Option<Instant>) -> Option<Duration> {
         let first = first.filter(|_| self.rendering.stream)?;
         Some(first.saturating_duration_since(started))
     }
 
-    /// Why a fresh answer is not stored, whatever it is.
+    /// Whether fresh answers to the request are stored, and if not, why.
     pub(super) const fn stores(&self) -> Result<(), NotStored> {
         if self.is_passed() || !self.control.store {
             return Err(NotStored::NotWanted);
@@ -121,31 +115,21 @@ impl Wired {
         Ok(())
     }
 
-    /// Whether a fresh answer takes the place of one that is there: of one that was not looked for, or is too old.
+    /// Whether a fresh answer takes the place of a stored one, which was not looked for or is too old for the request.
     pub(super) const fn replaces(&self) -> bool {
         !self.control.look_up || self.control.max_age.is_some()
     }
 
-    /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, what this
-    /// wants to know of the tokens has to be there, and no labels of another caller.
+    /// Whether this request may read the answer of `other` along, which asks the same. The rendering has to be the same, the
+    /// answer has to tell the tokens if this request wants them, and it must not have another caller's labels.
     pub(super) fn reads_along(&self, other: &Self) -> bool {
         let (own, others) = (self.rendering, other.rendering);
         own.stream == others.stream && (!own.usage || others.usage) && self.labels == other.labels
     }
-
-    /// When an answer stops being served that is stored `now`, as far as the application says.
-    pub(super) fn expires(&self, now: Timestamp) -> Option<Timestamp> {
-        self.control.ttl.map(|ttl| now.plus(ttl))
-    }
-
-    /// The oldest answer that is taken.
-    pub(super) fn oldest(&self, now: Timestamp) -> Option<Timestamp> {
-        self.control.max_age.map(|age| now.minus(age))
-    }
 }
 
 impl Relay {
-    /// What it looks up in a project; `None` if it looks nothing up.
+    /// What the request looks up in a project, if anything.
     pub fn look_up(&self, project: ProjectId) -> Option<LookUp> {
         let is_passed = matches!(self.identity.mode, Mode::Bypass);
         (!is_passed && self.control.look_up).then(|| {
@@ -154,13 +138,13 @@ impl Relay {
         })
     }
 
-    /// Where answers to it belong in a project, with these parameters, which are its own.
+    /// The scope of its answers in a project. `parameters` are those of its identity.
     fn scope(&self, project: ProjectId, parameters: Parameters) -> Scope {
         let Identity { mode, model, instructions, .. } = &self.identity;
         let kind = Kind::from(self.forward.endpoint.wire());
         let frame = match mode {
             Mode::Semantic => Frame::of_wire(kind, model, instructions.as_deref(), parameters),
-            // What is compared as a whole needs no scope of its own.
+            // A request that is compared as a whole needs no scope of its own.
             Mode::Exact | Mode::Bypass => Frame::exact(kind, model),
         };
         let frame = match &self.context {
@@ -170,7 +154,7 @@ impl Relay {
         Scope::new(project, frame)
     }
 
-    /// The query that it is in a project.
+    /// The request as a query of a project.
     pub(super) fn into_query(mut self, project: ProjectId) -> Query {
         let parameters = std::mem::take(&mut self.identity.parameters);
         let scope = self.scope(project, parameters);
@@ -183,8 +167,8 @@ impl Relay {
 }
 
 impl Engine {
-    /// Answers a request in a wire format for an admitted caller, after what was `looked` up at admission: from the cache,
-    /// or with the provider's answer as it comes. It is counted when it ended.
+    /// Answers a request in a wire format for an admitted caller: from the cache, or with the provider's answer as it comes.
+    /// `looked` is what the admission looked up. The request is counted when it has ended.
     pub async fn relay(
         &self,
         looked: Option<Looked>,
@@ -237,12 +221,12 @@ impl Engine {
             input_tokens: entry.answer.input_tokens,
             output_tokens: entry.answer.output_tokens,
             zero_usage: project.settings.hit_usage == HitUsage::Zero,
-            // Such a request is answered by the answer to the very same one only.
+            // Such a request gets the answer to an equal request only.
             keeps_id: wired.reasons.contains(&STORED_RESPONSE),
             labelled: wired.labels.map(|_| &*wired.forward.body),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
-        // Before the body is made: those that are being made take as much as those that wait.
+        // Room is taken before the body is made: a body that is being made takes as much memory as one that waits.
         let mut buffer = self.buffered(project.id, record.len())?;
         let _turn = turn(Some(project.id), record.len()).await;
         let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
@@ -263,17 +247,16 @@ impl Engine {
         }
     }
 
-    /// Counts a request that reads the answer in `buffer` along, which another one began, when that has ended.
+    /// Counts the request of `call`, which reads the answer of another request's call along from `buffer`, when that call has
+    /// `ended`.
     pub(super) fn count_reader(
         &self,
-        caller: &Admission,
-        query: &Arc<Query>,
-        scope: ScopeKey,
-        started: Instant,
+        call: &Call,
         buffer: Arc<ReplayBuffer>,
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
-        let (engine, caller, query, joined) = (self.clone(), caller.clone(), query.clone(), Instant::now());
+        let (engine, caller, query) = (self.clone(), call.caller.clone(), call.query.clone());
+        let (scope, started, joined) = (call.scope.key(), call.started, Instant::now());
         let counting = async move {
             let completed = ended.await;
             let first = buffer.first_byte().map(|first| first.max(joined));
@@ -293,7 +276,7 @@ impl Engine {
         self.tasks.spawn(counting.with_current_context());
     }
 
-    /// What a request got that read `fresh` along: a hit if it was stored.
+    /// The reply to a request that read the answer `fresh` along: a hit if the answer was stored.
     async fn reply_of_reader(
         &self,
         caller: &Admission,

@@ -40,7 +40,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Whether `other`, of the same scope, asks for the same.
+    /// Whether the query `other`, of the same scope, has the same prompt.
     pub(super) fn asks_the_same(&self, other: &Self) -> bool {
         match (&self.wire, &other.wire) {
             (None, None) => self.prompt == other.prompt,
@@ -54,28 +54,28 @@ impl Query {
         self.wire.as_ref().is_none_or(|wired| !wired.is_passed() && wired.control.look_up)
     }
 
-    /// Whether similar questions are looked for, and this one is found by them.
+    /// Whether the query is matched by meaning: it looks for similar prompts, and they may find its answer.
     pub(super) fn is_semantic(&self) -> bool {
         let by_meaning = |wired: &Wired| wired.mode == Mode::Semantic && wired.control.semantic;
         self.wire.as_deref().is_none_or(by_meaning)
     }
 
-    /// Whether its call may serve others, and theirs it: not if it wants an answer of its own.
+    /// Whether the query may share a call with other queries. A query that wants a fresh answer does not.
     pub(super) fn is_shared(&self) -> bool {
         self.looks_up() && self.wire.as_ref().is_none_or(|wired| wired.stores().is_ok())
     }
 
-    /// Whether it may read the answer along that `other` gets, which asks for the same.
+    /// Whether the query may read along the answer that `other` gets, which has the same prompt.
     pub(super) fn reads_along(&self, other: &Self) -> bool {
         self.wire.as_ref().zip(other.wire.as_ref()).is_some_and(|(own, other)| own.reads_along(other))
     }
 
-    /// The hash of what has to be the same.
+    /// The hash that an exact hit has to have.
     pub(super) fn hash(&self) -> PromptHash {
         self.wire.as_ref().map_or_else(|| PromptHash::of(&self.prompt), |wired| wired.hash)
     }
 
-    /// Where answers to it belong.
+    /// The scope of its answers.
     pub(super) fn scope(&self, project: &Project) -> Cow<'_, Scope> {
         match &self.wire {
             None => Cow::Owned(project.scope(&self.model, self.context.as_deref())),
@@ -83,12 +83,12 @@ impl Query {
         }
     }
 
-    /// What an application asks its provider for.
+    /// The provider's endpoint that the request is for; `None` for deja's own API.
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         self.wire.as_ref().map(|wired| wired.forward.endpoint)
     }
 
-    /// What the model gets as system text.
+    /// The system text that the model gets.
     pub(super) fn instructions(&self) -> Option<&str> {
         match &self.wire {
             None => self.context.as_deref(),
@@ -96,7 +96,7 @@ impl Query {
         }
     }
 
-    /// Whether the provider that it is routed to takes it.
+    /// Refuses the query if the provider of its `route` does not serve it.
     pub(super) fn can_take(&self, route: &Route) -> Result<(), QueryError> {
         match (route, &self.wire) {
             (Route::Unsupported, _) => Err(QueryError::ModelNotSupported { model: self.model.clone() }),
@@ -107,13 +107,13 @@ impl Query {
         }
     }
 
-    /// Whether it takes an entry of this age.
+    /// Whether the query accepts an entry of this age.
     pub(super) fn takes(&self, entry: &Entry, now: Timestamp) -> bool {
-        let oldest = self.wire.as_ref().and_then(|wired| wired.oldest(now));
-        oldest.is_none_or(|oldest| entry.created >= oldest)
+        let max_age = self.wire.as_ref().and_then(|wired| wired.control.max_age);
+        max_age.is_none_or(|age| entry.created >= now.minus(age))
     }
 
-    /// What came of looking into the cache. A request in a wire format reaches its provider whatever is wrong with it.
+    /// The result of a look into the cache. A request in a wire format goes to its provider even if the cache failed.
     pub(super) fn or_open<T: Default>(&self, looked: Result<T, QueryError>) -> Result<T, QueryError> {
         match looked {
             Err(error) if self.wire.is_some() => {
@@ -175,7 +175,7 @@ impl Reply {
         self.similarity().or(self.trace.near_miss.map(|near| near.similarity))
     }
 
-    /// What was spent: on the answer of a miss, and on the project's model as far as that is not taken off the savings.
+    /// What was spent: on the answer of a miss, and on the project's model as far as its cost is not taken off the savings.
     pub fn spent(&self) -> NanoUsd {
         let cost = self.cost.amount;
         if self.is_hit() { self.judging().minus(cost) } else { cost.plus(self.judging()) }
@@ -190,7 +190,7 @@ impl Reply {
         self.trace.refused.filter(|_| !self.is_hit())
     }
 
-    /// What the hit saved, less what the project's model cost that found it to be one; nothing on a miss.
+    /// What the hit saved, less the cost of asking the project's model about it; nothing on a miss.
     pub fn saved(&self) -> NanoUsd {
         if self.is_hit() { self.cost.amount.minus(self.judging()) } else { NanoUsd::ZERO }
     }
@@ -222,7 +222,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Takes up what came of the call that the query began.
+    /// Takes over the figures of the call that the query began.
     pub(super) fn called(&mut self, fresh: &Fresh) {
         self.provider = Some(fresh.provider_time);
         let Near { best, refused, opinion } = fresh.near;

@@ -9,14 +9,14 @@ use crate::engine::call::Call;
 use crate::engine::{CANDIDATES, CROWD, CROWD_BYTES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
 use crate::store::{LookUp, Probe};
 
-/// What came of looking for neighbours.
+/// The outcome of a search for neighbours.
 #[derive(Default)]
 pub(super) struct Found {
-    /// What answers.
+    /// The neighbour that answers.
     pub hit: Option<Hit>,
-    /// What came near, whether it answers or not.
+    /// The nearest neighbours, whether they answer or not.
     pub near: Near,
-    /// Those that the project's model is still to be asked about.
+    /// The neighbours that the project's model is still to be asked about.
     pub uncertain: Vec<Candidate>,
 }
 
@@ -25,26 +25,15 @@ pub(super) struct Found {
 pub(super) struct Near {
     /// The best candidate.
     pub best: Option<NearMiss>,
-    /// The best one that only the guard did not let pass.
+    /// The best candidate that only the guard did not let pass.
     pub refused: Option<Refusal>,
-    /// What the project's model said of one.
+    /// What the project's model said of a candidate.
     pub opinion: Option<Opinion>,
 }
 
 impl Engine {
-    /// The entry of the same prompt.
+    /// The entry of the same prompt: as it was `looked` up at admission, if admission looked for this prompt.
     pub(super) async fn exact(
-        &self,
-        query: &Query,
-        scope: &Scope,
-        prompt_hash: PromptHash,
-        judge: &Judge<'_>,
-    ) -> Result<Option<Hit>, QueryError> {
-        self.exact_after(None, query, scope, prompt_hash, judge).await
-    }
-
-    /// The same; as it was `looked` up at admission, if this is what was looked up.
-    pub(super) async fn exact_after(
         &self,
         looked: Option<Looked>,
         query: &Query,
@@ -81,7 +70,7 @@ impl Engine {
             return Ok(Found::default());
         }
         let Some(embedding) = vector else { return Ok(Found::default()) };
-        // What people and models say is of a text, however many parts it came in.
+        // People and models judge texts, however many parts a text came in.
         let prompt = PromptHash::of(&query.prompt);
         let now = self.parts.clock.now();
         let nearest = self.candidates(scope, embedding, prompt, floor, CANDIDATES, now).await?;
@@ -95,7 +84,7 @@ impl Engine {
         });
         let mut judged = judge.first(nearest.into_iter().filter(taken));
         if is_crowd && judged.hit.is_none() {
-            // What answers may stand behind them. A call of the provider takes longer than to look.
+            // The entry that answers may stand behind the first ones. A call of the provider takes longer than a search.
             let crowd = self.candidates(scope, embedding, prompt, judge.threshold(), CROWD, now).await?;
             let mut read = 0;
             let is_bounded = |candidate: &Candidate| {
@@ -104,7 +93,7 @@ impl Engine {
             };
             let behind = crowd.into_iter().skip(CANDIDATES.get()).filter(taken);
             let behind = judge.first(behind.take_while(is_bounded));
-            // One that answers for certain wins over those of which a model may say so.
+            // An entry that answers for certain wins over those that a model may let pass.
             let uncertain =
                 if behind.hit.is_some() { Vec::new() } else { [judged.uncertain, behind.uncertain].concat() };
             judged = Judged { hit: behind.hit, refused: judged.refused.or(behind.refused), uncertain };
@@ -114,7 +103,7 @@ impl Engine {
         Ok(Found { hit, near: Near { best, refused, opinion }, uncertain })
     }
 
-    /// The nearest `limit` neighbours down to `floor` as they are now, those that must not answer marked.
+    /// The nearest `limit` neighbours down to `floor`. Neighbours that must not answer are marked.
     pub(super) async fn candidates(
         &self,
         scope: &Scope,
@@ -129,8 +118,8 @@ impl Engine {
         Ok(self.parts.store.nearest(scope, probe, now).await?)
     }
 
-    /// Whether the answer to `matched`, a prompt this similar, was found wrong for what `call` asks. Without a vector
-    /// it asks for nothing but the same prompt.
+    /// Whether the answer to `matched`, a prompt this similar, was found wrong for the prompt of `call`. A call without a
+    /// vector is matched with its own prompt only.
     pub(super) async fn is_forbidden(
         &self,
         call: &Call,
@@ -142,7 +131,7 @@ impl Engine {
         let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit: CANDIDATES };
         let (project, matched) = (call.caller.project.id, PromptHash::of(matched));
         let forbidden = self.parts.store.is_forbidden(project, probe, &matched, similarity).await;
-        // What cannot be asked is no reason to take the answer.
+        // If the store cannot tell, the answer is not taken.
         let allowed = call.query.or_open(forbidden.map(|forbidden| !forbidden).map_err(QueryError::from))?;
         Ok(!allowed)
     }
