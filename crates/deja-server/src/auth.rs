@@ -20,11 +20,11 @@ use crate::api::body::{SHORT, announced};
 use crate::api::error::ApiError;
 use crate::request_id;
 
-/// A request that may not, and what its answer says of the limit, once the key is known.
+/// The refusal of a request.
 pub struct Refused {
-    /// Why.
+    /// The reason.
     pub error: ApiError,
-    /// The limiter's word; `None` before it was asked.
+    /// The decision of the rate limiter; `None` if it was not asked, because the key is not known.
     pub limit: Option<Decision>,
 }
 
@@ -38,7 +38,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The project slug of a `/p/<slug>` base URL, if the request came to one. One that is no text is no project's.
+/// The project slug of a `/p/<slug>` base URL, if the request came to one. A slug that is no UTF-8 is empty: no project's.
 pub struct Base(pub Option<String>);
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Base {
     }
 }
 
-/// Where clients put a key, each with its own habit. Of these only the first may hold deja's for deja's own API.
+/// The headers that clients put a key into. For deja's own API only the first may hold it.
 static KEY_HEADERS: [HeaderName; 4] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
@@ -68,8 +68,8 @@ const NO_KEY: &str = "no_api_key";
 const UNKNOWN_KEY: &str = "unknown_api_key";
 const EXPIRED_KEY: &str = "expired_api_key";
 
-/// Admits the bearer of a key with a request that came through `surface`; what is `wanted` is looked up meanwhile. A key of another project than that of `base` is
-/// refused, and a slug that does not exist cannot be told from one that is somebody else's.
+/// Admits the bearer of a key with a request that came through `surface`. `wanted` is looked up meanwhile. A key of another
+/// project than that of `base` is refused: a slug that does not exist cannot be told from a slug of somebody else.
 pub async fn admit(
     engine: &Engine,
     key: &KeyHash,
@@ -86,8 +86,8 @@ pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -
     Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
 }
 
-/// The project by which a request is read before it is admitted, so that what it asks for is looked up meanwhile: that of
-/// a key that was let in before. A long body is not: it would take room of others' before key and limit are known.
+/// The project that a key was admitted to before. By it a request is read before it is admitted, so that its entry is looked up
+/// meanwhile. `None` for a long body: it would take room of other requests before key and limit are known.
 pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -> Option<Arc<Project>> {
     let is_short = announced(headers).is_some_and(|length| length <= SHORT);
     if is_short { engine.guess(key, base.0.as_deref()) } else { None }
@@ -96,14 +96,14 @@ pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -
 /// The key of a request of deja's own API.
 pub fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    // Two such headers are none: which of them a proxy checked is unknown.
+    // Two such headers count as none: it is unknown which of them a proxy checked.
     let value = values.next().filter(|_| values.next().is_none());
     let key = value.and_then(bearer).and_then(PlainKey::parse);
     Ok(key.ok_or_else(|| keyless(headers.contains_key(AUTHORIZATION)))?.hash())
 }
 
-/// The key from any header that clients of providers put theirs into. All of those are taken out: what is left may go on
-/// to a provider.
+/// The key from any header that clients of providers put theirs into. All these headers are taken out: the others may go on to a
+/// provider.
 pub fn take_key(headers: &mut HeaderMap) -> Result<KeyHash, Refused> {
     let key = any_key(headers);
     let mut sent = false;
@@ -113,7 +113,7 @@ pub fn take_key(headers: &mut HeaderMap) -> Result<KeyHash, Refused> {
     key.ok_or_else(|| keyless(sent))
 }
 
-/// The refusal of a request without a key, or with something `sent` that is none.
+/// The refusal of a request without a key. `sent` says that a header of keys came, with something else in it.
 fn keyless(sent: bool) -> Refused {
     Refused { error: ApiError::Unauthorized(if sent { UNKNOWN_KEY } else { NO_KEY }), limit: None }
 }
@@ -131,7 +131,7 @@ impl From<NotAdmitted> for Refused {
     }
 }
 
-/// The key, if all that the headers say is the same.
+/// The key, if all headers of keys hold the same.
 fn any_key(headers: &HeaderMap) -> Option<KeyHash> {
     let mut keys = KEY_HEADERS.iter().flat_map(|name| {
         headers.get_all(name).iter().map(move |value| {

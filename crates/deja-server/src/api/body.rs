@@ -22,8 +22,8 @@ pub(crate) enum Unread {
     Broken,
 }
 
-/// All of a body of up to `most` bytes. `deadline` says how long the next piece has, by the bytes that came, and `room` whether
-/// there is room for so many more. Pieces are put together as they come: many small ones take many times their bytes.
+/// All of a body of up to `most` bytes. `deadline` says until when the next piece has to come, by the bytes that came. `room` says
+/// whether there is room for so many more bytes. Pieces are joined as they come: many small ones take many times their bytes.
 pub(crate) async fn collect(
     mut body: Body,
     most: usize,
@@ -45,7 +45,7 @@ pub(crate) async fn collect(
     }
 }
 
-/// Reads a JSON body of bounded size in bounded time. It takes its bytes of `room`.
+/// Reads a JSON body of bounded size in bounded time. Its bytes are taken from `room`.
 pub(super) async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -120,7 +120,7 @@ pub(super) fn required(name: &str, raw: Option<&RawValue>) -> Result<String, Str
     string(name, raw.ok_or_else(|| format!("{name} is required"))?)
 }
 
-/// A text. What is written as one and is none holds half of a surrogate pair: a text that was cut within an emoji.
+/// A text. A JSON string that is no text holds half of a surrogate pair: it was cut within an emoji.
 pub(super) fn string(name: &str, raw: &RawValue) -> Result<String, String> {
     serde_json::from_str(raw.get()).map_err(|_| {
         let wrong =

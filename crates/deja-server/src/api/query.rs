@@ -227,8 +227,8 @@ pub async fn query(State(app): State<Arc<App>>, base: Base, request: Request) ->
     }
 }
 
-/// Admits a request, and gives what it asks for, or will when it has come. What cannot be read is told only then: whoever
-/// is not admitted learns nothing else.
+/// Admits a request, and gives the query that it asks, which may still have to be read. A body that cannot be read is told after
+/// admission only: whoever is not admitted learns nothing else.
 async fn admit<'a>(
     app: &'a App,
     base: &Base,
@@ -296,7 +296,7 @@ async fn answer(
     Ok(response)
 }
 
-/// Entries of the project, if they can be counted now: the answer is there, and worth more than its figures.
+/// The number of the project's entries, if they can be counted now: the answer is worth more than its figures.
 async fn count(app: &App, caller: &Admission) -> Option<u64> {
     let counted = app.engine().store().count(caller.project.id).await;
     counted
@@ -306,15 +306,15 @@ async fn count(app: &App, caller: &Admission) -> Option<u64> {
         .ok()
 }
 
-/// What a body asks for, whoever sends it.
+/// The query of a body.
 struct Asked {
     prompt: String,
     model: String,
     threshold: Option<Threshold>,
     context: Option<String>,
-    /// For a debug object, if there is to be one: members that are ignored.
+    /// The ignored members, if a debug object is wanted.
     debug: Option<Vec<String>>,
-    /// Of its body.
+    /// The room that the body takes.
     room: Held,
 }
 
@@ -362,7 +362,7 @@ fn parse(body: &[u8], limits: &RequestLimits, room: Held) -> Result<Asked, Strin
     Ok(Asked { prompt, model, threshold, context, debug, room })
 }
 
-/// Members that are ignored. The body is read once more, for those who ask.
+/// Members that deja does not know. The body is read a second time, for debug objects alone.
 fn ignored(text: &str) -> Vec<String> {
     const KNOWN: [&str; 5] = ["prompt", "model", "similarity_threshold", "context", "include_debug"];
     const MOST: usize = 20;

@@ -31,7 +31,7 @@ const MOST_COLLECTED: usize = 8 * 1024 * 1024;
 /// How an answer is wanted.
 pub(super) struct Wanted {
     wire: Wire,
-    /// Whether the endpoint has the answers of its wire: those of the others cannot be read, and pass as they come.
+    /// Whether deja can read the answers of the endpoint. All others pass as they come.
     is_cached: bool,
     rendering: Rendering,
     mode: Mode,
@@ -58,7 +58,7 @@ impl Wanted {
         }
     }
 
-    /// What the cache did for a live answer.
+    /// What the cache did for a live answer, as `x-deja-cache` has it.
     fn cache(&self, live: &Live) -> &'static str {
         match self.mode {
             _ if live.joined => "joined",
@@ -116,7 +116,7 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     (headers, body).into_response()
 }
 
-/// An answer of the provider, as it comes. What is read whole before it is sent takes room in `buffer`.
+/// An answer of the provider, as it comes. An answer that is read whole before it is sent takes room in `buffer`.
 pub(super) async fn live(
     wanted: &Wanted,
     mut live: Live,
@@ -160,7 +160,7 @@ pub(super) async fn live(
         let drops_usage = wanted.wire == Wire::Chat && live.usage && !wanted.rendering.usage;
         events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
     } else {
-        // One that breaks off before its first byte can still be told as an error.
+        // An answer that breaks off before its first byte can still be told as an error.
         let first = live.next().await.transpose().map_err(QueryError::from)?;
         let first = stream::iter(first.map(Ok));
         Body::from_stream(first.chain(live.map_err(io::Error::other)))
@@ -192,8 +192,8 @@ struct Whole {
     is_stream: bool,
 }
 
-/// What the provider said in the other rendering than was asked for, as it was asked for: SDKs take JSON for an empty
-/// stream, and a stream for no answer. `None` if it is no complete answer.
+/// An answer in the rendering that was asked for, if the provider gave it in the other one: SDKs take JSON for an empty stream,
+/// and a stream for no answer. `None` if it is no complete answer.
 fn other_rendering(wanted: &Wanted, body: &Bytes) -> Option<Whole> {
     let is_stream = wanted.rendering.stream;
     let answer = record(wanted.wire, !is_stream, body).ok()?.body;

@@ -13,8 +13,18 @@ use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 use super::HERE;
 use crate::api::error::{ApiError, ERROR_CODE, challenge};
 
-/// Tells the SDKs, which ask again by themselves, whether to.
+/// Tells the SDKs, which ask again by themselves, not to.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// Causes with which asking again is no use.
+const FINAL: [&str; 5] = [
+    "not_cached",
+    "provider_auth",
+    "provider_quota",
+    "provider_not_configured",
+    // A provider's own refusal of a request is passed on. This request was not sent.
+    "provider_invalid_request",
+];
 
 /// Why a request in a wire format was not answered.
 #[derive(Debug)]
@@ -46,29 +56,27 @@ impl WireError {
         Self::NotFound { message, cause: "not_found", code: Some("unknown_url") }
     }
 
-    /// The kind, what it says, its code where that is more exact than the kind's, and whether to ask again.
-    fn parts(&self) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
+    /// The kind, what it says, and its code where that is more exact than the kind's.
+    fn parts(&self) -> (ErrorKind, Cow<'_, str>, Option<&'static str>) {
         match self {
             Self::Any(error) => of_any(error),
-            Self::Malformed(Malformed { message, code, .. }) => {
-                (ErrorKind::Invalid, message.into(), *code, None)
-            }
-            Self::NotFound { message, code, .. } => (ErrorKind::NotFound, message.into(), *code, None),
+            Self::Malformed(Malformed { message, code, .. }) => (ErrorKind::Invalid, message.into(), *code),
+            Self::NotFound { message, code, .. } => (ErrorKind::NotFound, message.into(), *code),
             Self::TooLarge(most) => {
                 let message = format!("The body is larger than the limit of {most} bytes.");
-                (ErrorKind::TooLarge, message.into(), None, None)
+                (ErrorKind::TooLarge, message.into(), None)
             }
             Self::Packed => {
                 let message = "The body is compressed: send no Content-Encoding.";
-                (ErrorKind::Unsupported, message.into(), None, None)
+                (ErrorKind::Unsupported, message.into(), None)
             }
             Self::NotCached => {
                 let message = "No stored answer serves this request, and only a stored one was asked for.";
-                (ErrorKind::NotCached, message.into(), None, Some(false))
+                (ErrorKind::NotCached, message.into(), None)
             }
             Self::Unreadable(status) => {
                 let message = format!("The provider answered with status {status} and no JSON.");
-                (ErrorKind::Unreachable, message.into(), Some("provider_bad_response"), None)
+                (ErrorKind::Unreachable, message.into(), Some("provider_bad_response"))
             }
         }
     }
@@ -78,7 +86,7 @@ impl WireError {
         if let Self::Any(error) = &self {
             error.log();
         }
-        let (kind, message, code, again) = self.parts();
+        let (kind, message, code) = self.parts();
         let mut headers = HeaderMap::new();
         let (param, status) = match &self {
             Self::Malformed(malformed) => (malformed.param.as_deref(), kind.status(wire)),
@@ -95,8 +103,8 @@ impl WireError {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         challenge(status, &mut headers);
-        if let Some(again) = again {
-            headers.insert(SHOULD_RETRY, HeaderValue::from_static(if again { "true" } else { "false" }));
+        if FINAL.contains(&self.cause()) {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         (status, headers, Body::from(body)).into_response()
     }
@@ -117,11 +125,11 @@ impl Cause for WireError {
     }
 }
 
-fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
+fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>) {
     let text = Cow::Borrowed(error.detail());
     match error {
-        ApiError::BadRequest(_) | ApiError::ModelNotSupported(_) => (ErrorKind::Invalid, text, None, None),
-        ApiError::Unauthorized(_) => (ErrorKind::Unauthenticated, text, None, None),
+        ApiError::BadRequest(_) | ApiError::ModelNotSupported(_) => (ErrorKind::Invalid, text, None),
+        ApiError::Unauthorized(_) => (ErrorKind::Unauthenticated, text, None),
         ApiError::Forbidden(why) => {
             let text = match why {
                 NotAllowed::Model => "This API key is for other models. GET /v1/models lists them.".into(),
@@ -129,55 +137,52 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
                 NotAllowed::OtherProject => text,
             };
             // Clients ask for another model where the code says that this one is not allowed.
-            (ErrorKind::Forbidden, text, Some(why.code()), None)
+            (ErrorKind::Forbidden, text, Some(why.code()))
         }
-        ApiError::NotFound | ApiError::Unknown(_) => (ErrorKind::NotFound, text, None, None),
-        ApiError::MethodNotAllowed => (ErrorKind::Method, text, None, None),
-        ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None, None),
-        ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None, None),
+        ApiError::NotFound | ApiError::Unknown(_) => (ErrorKind::NotFound, text, None),
+        ApiError::MethodNotAllowed => (ErrorKind::Method, text, None),
+        ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None),
+        ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None),
         ApiError::Provider { code, .. } => of_provider(code),
         ApiError::ProviderDown { provider, retry_after } => {
             let text = format!(
                 "{provider} had no answer to the last calls. deja asks it again in {retry_after} s; stored answers are \
                  served meanwhile."
             );
-            (ErrorKind::Unreachable, text.into(), Some(error.cause()), None)
+            (ErrorKind::Unreachable, text.into(), Some(error.cause()))
         }
         // Only queries of deja's own API end at a deadline.
-        ApiError::TimedOut | ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
+        ApiError::TimedOut | ApiError::Internal(_) => (ErrorKind::Internal, text, None),
     }
 }
 
 /// A provider that gave no answer that could be passed on.
-fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'static str>, Option<bool>) {
-    let (kind, text, code, again) = match code {
+fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'static str>) {
+    let (kind, text, code) = match code {
         "provider_auth" => {
             // Providers say 403 to all of it, and what they say of an account is not for applications.
             let text = "The provider refused this request: deja's key is wrong, its account may not make it, or the content was \
                         refused. Tell deja's operator.";
-            (ErrorKind::Unreachable, text, code, Some(false))
+            (ErrorKind::Unreachable, text, code)
         }
         "provider_quota" => {
             let text = "deja's account at the provider has no credit left. Tell deja's operator.";
-            (ErrorKind::Quota, text, "insufficient_quota", Some(false))
+            (ErrorKind::Quota, text, "insufficient_quota")
         }
         "provider_not_configured" => {
             let text = "deja has no credentials for this model's provider. Tell deja's operator.";
-            (ErrorKind::Unreachable, text, code, Some(false))
+            (ErrorKind::Unreachable, text, code)
         }
-        // What the provider itself says of a request is passed on; this was not sent.
-        "provider_invalid_request" => {
-            (ErrorKind::Invalid, "A provider's model cannot have this name.", code, Some(false))
-        }
-        "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code, None),
-        "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code, None),
+        "provider_invalid_request" => (ErrorKind::Invalid, "A provider's model cannot have this name.", code),
+        "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code),
+        "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code),
         "provider_request_interrupted" => {
             let text = "The provider closed the connection while the request was being sent. It may be too large for it.";
-            (ErrorKind::Unreachable, text, code, None)
+            (ErrorKind::Unreachable, text, code)
         }
-        _ => (ErrorKind::Unreachable, "The provider gave no answer that can be used.", code, None),
+        _ => (ErrorKind::Unreachable, "The provider gave no answer that can be used.", code),
     };
-    (kind, Cow::Borrowed(text), Some(code), again)
+    (kind, Cow::Borrowed(text), Some(code))
 }
 
 impl From<ApiError> for WireError {

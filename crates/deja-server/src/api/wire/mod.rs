@@ -22,10 +22,8 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
-use deja_core::analytics::Surface;
 use deja_core::api_key::KeyHash;
-use deja_core::engine::Admitted;
-use deja_core::store::LookUp;
+use deja_core::rate_limit::Decision;
 use deja_wire::{Endpoint, Malformed, Wire};
 
 use crate::api::error::ApiError;
@@ -33,7 +31,7 @@ use crate::auth::{self, Base, Refused};
 use crate::state::App;
 use error::WireError;
 
-/// Where each endpoint is, apart from Gemini's, which have the model in their path.
+/// The path of each endpoint, apart from Gemini's, which have the model in their path.
 const ENDPOINTS: [(&str, Endpoint); 6] = [
     ("/v1/chat/completions", Endpoint::Chat),
     ("/v1/responses", Endpoint::Responses),
@@ -43,7 +41,7 @@ const ENDPOINTS: [(&str, Endpoint); 6] = [
     ("/v1/completions", Endpoint::Completions),
 ];
 
-/// The same, for people.
+/// All paths, for people.
 const HERE: &str = "There are POST /v1/chat/completions, /v1/responses, /v1/embeddings and /v1/completions (OpenAI), \
                     /v1/messages and /v1/messages/count_tokens (Anthropic), /v1beta/models/{model}:generateContent and \
                     :streamGenerateContent (Gemini), and GET /v1/models and /v1beta/models";
@@ -74,8 +72,8 @@ fn asked_at(endpoint: Endpoint) -> MethodRouter<Arc<App>> {
     })
 }
 
-/// Whose shape errors have at the path of a request, whether there is something or not; `None` for deja's own. Of the paths
-/// that the wires have, `/v1/cache` is deja's.
+/// The wire format whose shape errors have at the path of a request, even if nothing is there; `None` for deja's own shape.
+/// `/v1/cache` is deja's own.
 pub fn shape_of(request: &Request) -> Option<Wire> {
     let path = below(request.uri().path());
     let mut segments = path.split('/').skip(1);
@@ -88,7 +86,7 @@ pub fn shape_of(request: &Request) -> Option<Wire> {
     is_wires.then(|| wire_of(path, request.headers()))
 }
 
-/// The answer to a request that no handler answered: what it asks for is not there, or its handler panicked.
+/// The answer to a request that no handler answered: its path does not exist, or its handler panicked.
 pub fn refuse(wire: Option<Wire>, error: ApiError) -> Response {
     match (wire, error) {
         (None, error) => error.into_response(),
@@ -102,7 +100,7 @@ fn below(path: &str) -> &str {
     path.strip_prefix("/p/").and_then(|rest| Some(&rest[rest.find('/')?..])).unwrap_or(path)
 }
 
-/// Whose shape an answer has at a path, which is [`below`], that several formats share.
+/// The wire format of an answer at `path`, which is [`below`]: several formats share some paths.
 fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
     if path.contains("/v1/messages") || headers.contains_key("anthropic-version") {
         Wire::Messages
@@ -116,48 +114,8 @@ fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
     }
 }
 
-/// Answers the bearer of a key as `answer` does, in the shape of `wire`, and counts what is refused as of `surface`. What `begin` wants to be looked up is looked up
-/// while the key is admitted, and what it gives besides goes on to `answer`.
-async fn admitted<T, B, A>(
-    app: &App,
-    base: &Base,
-    (wire, surface): (Wire, Surface),
-    head: &mut Parts,
-    begin: B,
-    answer: A,
-) -> Response
-where
-    B: AsyncFnOnce(&Parts, &KeyHash) -> (Option<LookUp>, T),
-    A: AsyncFnOnce(&Parts, Admitted, T) -> Result<Response, WireError>,
-{
-    let admitting = async |head: &mut Parts| {
-        let key = auth::take_key(&mut head.headers)?;
-        let (wanted, begun) = begin(head, &key).await;
-        Ok::<_, Refused>((
-            auth::admit(app.engine(), &key, &head.headers, base, surface, wanted).await?,
-            begun,
-        ))
-    };
-    let admitted = match refuse_key_in_query(head) {
-        Ok(()) => admitting(head).await,
-        Err(error) => return error.into_response(wire),
-    };
-    let (mut response, limit) = match admitted {
-        Ok((admitted, begun)) => {
-            let limit = admitted.limit;
-            let answered = answer(head, admitted, begun).await;
-            (answered.unwrap_or_else(|error| error.into_response(wire)), Some(limit))
-        }
-        Err(Refused { error, limit }) => (WireError::from(error).into_response(wire), limit),
-    };
-    if let Some(limit) = &limit {
-        auth::write_limit(limit, response.headers_mut());
-    }
-    response
-}
-
-/// A key in the address would stand in every log on the way.
-fn refuse_key_in_query(head: &Parts) -> Result<(), WireError> {
+/// Takes the key out of a request's headers. A key in the address is refused: it would stand in every log on the way.
+fn take_key(head: &mut Parts) -> Result<KeyHash, WireError> {
     let mut members = head.uri.query().unwrap_or_default().split('&');
     if members.any(|member| member.split('=').next() == Some("key")) {
         let message = "Send the key in a header (Authorization, x-api-key, x-goog-api-key or api-key): an address with a \
@@ -165,5 +123,19 @@ fn refuse_key_in_query(head: &Parts) -> Result<(), WireError> {
         let param = Some("key".into());
         return Err(WireError::Malformed(Malformed { message: message.into(), param, code: None }));
     }
-    Ok(())
+    Ok(auth::take_key(&mut head.headers).map_err(|refused| refused.error)?)
+}
+
+/// An answer in the shape of `wire`, with the state of the limit if the limiter was asked.
+fn respond(wire: Wire, answered: Result<Response, WireError>, limit: Option<&Decision>) -> Response {
+    let mut response = answered.unwrap_or_else(|error| error.into_response(wire));
+    if let Some(limit) = limit {
+        auth::write_limit(limit, response.headers_mut());
+    }
+    response
+}
+
+/// The answer to a request that was not admitted.
+fn turn_away(wire: Wire, Refused { error, limit }: Refused) -> Response {
+    respond(wire, Err(error.into()), limit.as_ref())
 }

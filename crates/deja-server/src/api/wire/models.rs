@@ -6,18 +6,17 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use deja_core::analytics::Surface;
-use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
+use deja_core::store::Admission;
 use deja_wire::{Endpoint, Wire};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::WireError;
-use super::{admitted, below, wire_of};
-use crate::auth::Base;
+use super::{below, respond, take_key, turn_away, wire_of};
+use crate::auth::{self, Base};
 use crate::feeds::providers::Model;
 use crate::state::App;
 
@@ -38,20 +37,30 @@ pub(super) async fn models(
     let wire = wire_of(below(head.uri.path()), &head.headers);
     // A path that is no text names no model.
     let id = named.map_or_else(|_not_utf8| Some(String::new()), |Path(named)| named.id);
-    let nothing = async |_: &Parts, _: &KeyHash| (None, ());
-    admitted(&app, &base, (wire, Surface::Other), &mut head, nothing, async |_, admitted, ()| {
-        let caller = &admitted.caller;
-        app.engine().count_other(caller);
-        let mut models = app.providers().models(caller, endpoint_of(wire)).await?;
-        models.retain(|model| caller.key.allows_model(&model.id));
-        let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
-        let unknown = || format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));
-        let one = models.iter().find(|model| model.id == id);
-        let missing = || WireError::NotFound { message: unknown(), cause: "not_found", code: None };
-        let one = one.ok_or_else(missing)?;
-        Ok(Json(shape(wire, one)).into_response())
-    })
-    .await
+    let key = match take_key(&mut head) {
+        Ok(key) => key,
+        Err(error) => return error.into_response(wire),
+    };
+    match auth::admit(app.engine(), &key, &head.headers, &base, Surface::Other, None).await {
+        Ok(admitted) => {
+            let told = tell(&app, &admitted.caller, wire, id.as_deref()).await;
+            respond(wire, told.map(|told| Json(told).into_response()), Some(&admitted.limit))
+        }
+        Err(refused) => turn_away(wire, refused),
+    }
+}
+
+/// The model called `id`, or all models.
+async fn tell(app: &App, caller: &Admission, wire: Wire, id: Option<&str>) -> Result<Value, WireError> {
+    app.engine().count_other(caller);
+    let mut models = app.providers().models(caller, endpoint_of(wire)).await?;
+    models.retain(|model| caller.key.allows_model(&model.id));
+    let Some(id) = id else { return Ok(list(wire, &models)) };
+    if let Some(model) = models.iter().find(|model| model.id == id) {
+        return Ok(shape(wire, model));
+    }
+    let message = format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));
+    Err(WireError::NotFound { message, cause: "not_found", code: None })
 }
 
 /// Where the models of a list are asked. OpenAI's clients have one list for all endpoints, and chat is what all of them know.
