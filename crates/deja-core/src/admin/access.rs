@@ -6,12 +6,12 @@ use crate::member::Rank;
 use crate::operator::Role;
 use crate::project::Project;
 
-/// A project, and the rank in it of who asks.
+/// A project, and the rank that the operator who asks has in it.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The project.
     pub project: Project,
-    /// What they may do in it.
+    /// The rank.
     pub rank: Rank,
 }
 
@@ -28,7 +28,7 @@ impl Seen {
 }
 
 impl Acting<'_> {
-    /// Refuses a member what is for owners of deja.
+    /// Refuses everybody but owners of deja.
     pub(super) fn owners_only(&self) -> Result<(), AdminError> {
         match self.role {
             Role::Owner => Ok(()),
@@ -41,7 +41,7 @@ impl Acting<'_> {
         self.seen(slug).await?.least(Rank::Editor)
     }
 
-    /// The project called `slug`, for all its members. For who has no rank in it, it is as if there was none.
+    /// The project called `slug`, for all its members. An operator without a rank in it cannot tell that it exists.
     pub async fn seen(&self, slug: &str) -> Result<Seen, AdminError> {
         let missing = || AdminError::NotFound(format!("there is no project '{}'", shown(slug)));
         let project = self.store().project(slug).await?.ok_or_else(missing)?;
@@ -53,7 +53,7 @@ impl Acting<'_> {
         Ok(Seen { project, rank: rank.ok_or_else(missing)? })
     }
 
-    /// All projects that who asks has a rank in, by slug.
+    /// All projects in which the operator who asks has a rank, by slug.
     pub async fn all_seen(&self) -> Result<Vec<Seen>, AdminError> {
         let projects = self.store().projects().await?.into_iter();
         let ranks = match (self.role, self.actor.operator()) {

@@ -58,7 +58,7 @@ pub async fn stale(by: &Acting<'_>, project: ProjectId) -> Result<Option<StaleCo
     Ok(Some(by.store().stale_count(Some(project), embedder, by.now()).await?))
 }
 
-/// Deletes one entry. What is handed back can [bring it back](restore); `None` if nothing can: it is in quarantine, or
+/// Deletes one entry. The [`Deleted`] entry can be [brought back](restore); `None` if it cannot, because it is in quarantine or
 /// expired.
 pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
     let project = by.project(slug).await?;
@@ -67,18 +67,18 @@ pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Optio
     if by.store().delete(project.id, entry, &change).await? { Ok(kept) } else { Err(gone(entry)) }
 }
 
-/// An entry that was deleted, with what is needed to bring it back.
+/// An entry that was deleted, with all that is needed to bring it back.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Deleted {
-    /// When.
+    /// When it was deleted.
     pub at: Timestamp,
     /// The entry.
     pub record: Box<EntryRecord>,
-    /// Its hits, and what they saved.
+    /// Its hits.
     pub hits: u64,
-    /// The last of them.
+    /// The time of the last hit.
     pub last_hit: Option<Timestamp>,
-    /// Dollars that they saved.
+    /// Dollars that its hits saved.
     pub saved: NanoUsd,
 }
 
@@ -100,8 +100,7 @@ async fn kept(by: &Acting<'_>, project: &Project, entry: EntryId) -> Result<Opti
     Ok(record.map(|record| Deleted { at: by.now(), record, hits, last_hit, saved }))
 }
 
-/// Brings an entry back that was deleted less than [`UNDO_WITHIN`] ago, with its counts. What people and models said of it
-/// stays forgotten.
+/// Brings an entry back that was deleted less than [`UNDO_WITHIN`] ago, with its counts. Its labels stay forgotten.
 pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<EntryId, AdminError> {
     let project = by.project(slug).await?;
     let Deleted { at, record, hits, last_hit, saved } = deleted;

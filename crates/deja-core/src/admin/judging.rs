@@ -19,12 +19,12 @@ use crate::store::{Admission, NewLabel};
 /// Failures in a row after which no more is asked.
 const MOST_FAILURES: u64 = 3;
 
-/// What it would take to have all samples judged that have no label of a judge.
+/// The work and the cost of judging all samples that have no label of a judge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Pairs of prompts.
     pub pairs: usize,
-    /// What the calls will cost, about.
+    /// The estimated cost of the calls.
     pub cost: NanoUsd,
 }
 

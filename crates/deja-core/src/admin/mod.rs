@@ -105,12 +105,12 @@ impl<'a> Acting<'a> {
         &*self.admin.entropy
     }
 
-    /// The audit row of what is about to be done.
+    /// The audit row of an action, by who acts and now.
     fn change(&self, action: &'static str) -> Change {
         Change::new(self.now(), self.actor.clone(), action)
     }
 
-    /// What it means that the store refused something of a project, which may have been deleted meanwhile.
+    /// The error of a write to a project that the store refused: the project may have been deleted meanwhile.
     async fn refused(&self, project: ProjectId, slug: &str, error: StoreError) -> AdminError {
         if matches!(error, StoreError::Conflict(_))
             && let Ok(there) = self.store().project(slug).await
@@ -121,8 +121,8 @@ impl<'a> Acting<'a> {
         error.into()
     }
 
-    /// The same one, with other changes held off, of this process and of all that share its store, until it is dropped:
-    /// so that none is lost between the reading and the writing of another.
+    /// The same actor, with all other changes held off until it is dropped, in this process and in all that share its store. So no
+    /// change is lost between the reading and the writing of another.
     async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;
         let alone = self.admin.store.alone().await?;
@@ -151,10 +151,10 @@ impl<'a> Deref for Alone<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdminError {
-    /// What was asked for is wrong.
+    /// The request is wrong.
     #[error("{0}")]
     Invalid(String),
-    /// What a setting of a project is to be is wrong, or another part of what was asked for.
+    /// The value of a setting, or of another part of the request, is wrong.
     #[error("{problem}")]
     Setting {
         /// The setting or the part, by its name.
@@ -168,13 +168,13 @@ pub enum AdminError {
     /// It takes a higher rank in the project.
     #[error("only an {0} of the project may do this")]
     RankTooLow(Rank),
-    /// What it is about is not there.
+    /// The thing that the request is about does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// It is there already, or is more than one.
+    /// The thing exists already, or the request fits more than one.
     #[error("{0}")]
     Conflict(String),
-    /// What it needs does not work now: the same may well be done later.
+    /// Something that the request needs does not work now: the same request may well succeed later.
     #[error("{0}")]
     Unavailable(String),
     /// It could not be done.
@@ -183,7 +183,7 @@ pub enum AdminError {
 }
 
 impl AdminError {
-    /// The same, said of a part of what was asked for.
+    /// The same error, about a named part of the request.
     fn about(self, name: &str) -> Self {
         match self {
             Self::Invalid(problem) => Self::Setting { name: name.into(), problem },

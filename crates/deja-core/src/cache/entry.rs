@@ -86,8 +86,8 @@ pub struct Candidate {
     pub entry: std::sync::Arc<Entry>,
     /// Its similarity to the prompt, computed at f32 from the stored vector.
     pub similarity: Similarity,
-    /// Whether it must not answer this prompt, as somebody said: of this prompt, of one that this is nearer to than to
-    /// the entry's, or of so many that the entry is in quarantine.
+    /// Whether feedback forbids that it answers this prompt: feedback on this prompt, on a prompt that this one is nearer to than
+    /// to the entry's, or on so many prompts that the entry is in quarantine.
     pub forbidden: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct EntryDetail {
     pub parameters: Parameters,
     /// Prompts it answered since it was stored. Written in batches, so a second or so late.
     pub hits: u64,
-    /// The last of them.
+    /// The time of the last hit.
     pub last_hit: Option<Timestamp>,
     /// Dollars that its hits saved.
     pub saved: NanoUsd,

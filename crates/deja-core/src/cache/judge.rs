@@ -1,8 +1,8 @@
 //! The one judgement: whether an answer that is there answers a prompt, and why or why not.
 //!
 //! Everything that may give a stored answer to a prompt asks here: the search, a caller that would follow another
-//! one's call, the answer of that call, the console's preview. A candidate that is similar enough is looked at by the
-//! guard (`deja-guard`): it may refuse it for what its words say, and then the next best one is judged.
+//! caller's call, the answer of that call, the console's preview. The guard (`deja-guard`) looks at each candidate that is
+//! similar enough. It may refuse the candidate for its words, and then the next best one is judged.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use crate::project::ProjectSettings;
 /// Texts of up to so many bytes are judged where they are.
 const SHORT: usize = 16 * 1024;
 
-/// What the judgement of one candidate is, and its reason.
+/// The judgement of one candidate, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// It answers: the same prompt.
@@ -66,7 +66,7 @@ impl Hit {
         &self.entry
     }
 
-    /// How similar its prompt is to the one that was asked; 1 for the same prompt.
+    /// The similarity of its prompt to the asked one; 1 for the same prompt.
     pub const fn similarity(&self) -> Similarity {
         self.similarity
     }
@@ -82,7 +82,7 @@ impl Hit {
 pub struct Refusal {
     /// The entry.
     pub entry: EntryId,
-    /// How similar its prompt is to the one that was asked.
+    /// The similarity of its prompt to the asked one.
     pub similarity: Similarity,
     /// What the guard found different.
     pub reason: Reason,
@@ -95,9 +95,9 @@ pub struct Refusal {
 pub struct Judged {
     /// The first that answers.
     pub hit: Option<Hit>,
-    /// The first before it that the guard did not let pass.
+    /// The first candidate before the hit that the guard did not let pass.
     pub refused: Option<Refusal>,
-    /// Where none answers: those of which the guard is uncertain.
+    /// Without a hit: the candidates of which the guard is uncertain.
     pub uncertain: Vec<Candidate>,
 }
 
@@ -170,15 +170,16 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The first of the candidates that answers, and what the guard did not let pass before it. Best first, so that one
-    /// that is refused makes way for the next best; and one that answers for certain wins over one that may.
+    /// The first of the candidates that answers, and what the guard did not let pass before it. The best candidate comes first:
+    /// if it is refused, the next best is judged. A candidate that answers for certain wins over one of which the guard is
+    /// uncertain.
     pub fn first(&self, candidates: impl IntoIterator<Item = Candidate>) -> Judged {
         let candidates: Vec<_> = candidates.into_iter().collect();
         let read = candidates.iter().map(|candidate| candidate.entry.prompt.len()).sum::<usize>();
         self.reading(read, || self.first_of(candidates))
     }
 
-    /// Does `work`, which reads so many `bytes` beside what was asked: if they are many, other requests go on meanwhile.
+    /// Does `work`, which reads so many `bytes` beside the asked prompt. If they are many, other requests go on meanwhile.
     pub(crate) fn reading<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         aside(self.asked.len() + bytes > SHORT, work)
     }
@@ -201,8 +202,8 @@ impl<'a> Judge<'a> {
         judged
     }
 
-    /// The lowest threshold, in thousandths, at which the guard does not let a candidate pass that reaches it, and its
-    /// verdict; it does not at any higher one. `None` if it always does.
+    /// The lowest threshold, in thousandths, at which the guard refuses a candidate that reaches it, and its verdict. The guard
+    /// refuses the candidate at all higher thresholds too. `None` if it refuses it at none.
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
         let read = aside(prompt.len() > SHORT, || Prompt::read(prompt));
@@ -216,7 +217,7 @@ impl<'a> Judge<'a> {
         Some((at(high)?, verdict))
     }
 
-    /// What the guard has against a candidate with this threshold: `None` if it lets it pass.
+    /// The guard's objection to a candidate at this threshold; `None` if the candidate passes.
     fn objection(&self, threshold: Threshold, prompt: &Prompt, similarity: Similarity) -> Option<Verdict> {
         let (guard, threshold) = (self.guard?, threshold.get() as f32);
         let asked = self.read.get_or_init(|| Prompt::read(self.asked));
@@ -291,6 +292,7 @@ mod tests {
         let strict = Judge::new("asked", Threshold::new(1.0).unwrap(), &settings);
         assert_eq!(strict.judge(candidate("other", 0.99, false)).unwrap_err(), Verdict::BelowThreshold);
     }
+
     #[test]
     fn a_refused_candidate_makes_way_for_the_next_best() {
         let settings = of(Guard::Standard);

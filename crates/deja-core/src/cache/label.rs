@@ -1,4 +1,4 @@
-//! What is said of an entry and a prompt: whether the answer of the one answers the other.
+//! Labels: people, callers and models say whether an entry's answer answers a prompt.
 
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
@@ -25,7 +25,7 @@ pub enum LabelSource {
     Api,
     /// A person at the console.
     Console,
-    /// A language model. It decides nothing: what it says is material for statistics.
+    /// A language model. Its labels decide nothing: they are material for statistics.
     Judge,
 }
 
@@ -50,7 +50,7 @@ pub struct Label {
     pub similarity: Similarity,
     /// What became of the entry.
     pub met: Met,
-    /// Whether its answer is right for what was asked.
+    /// Whether its answer is right for the asked prompt.
     pub answers: bool,
     /// A note of whoever gave the label.
     pub note: Option<String>,
@@ -59,13 +59,13 @@ pub struct Label {
 /// The effect of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labelled {
-    /// It is kept. What is answered stays as it was.
+    /// The label is kept, and changes no answers.
     Kept,
     /// The entry no longer answers this prompt, nor those that are nearer to it than to the entry's.
     Forbidden,
-    /// That too, and it was one prompt too many: the entry answers its own prompt only.
+    /// The same, and it was one prompt too many: the entry answers its own prompt only.
     Quarantined,
-    /// What the same source forbade of the two is allowed again.
+    /// The pair that the same source forbade is allowed again.
     Allowed,
 }
 
@@ -97,7 +97,7 @@ pub struct Answered {
     pub entry: EntryId,
     /// How similar its prompt is.
     pub similarity: Similarity,
-    /// What became of it.
+    /// What became of the entry.
     pub met: Met,
 }
 

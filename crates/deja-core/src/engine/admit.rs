@@ -1,4 +1,4 @@
-//! Admission: the key, its project's limit, the project it is for; in this order, and what is refused is counted.
+//! Admission: the key, its project's limit, the project it is for; in this order. Refused requests are counted.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,21 +31,21 @@ pub enum NotAdmitted {
     ExpiredKey,
     /// Over the limit of the key or of its project.
     RateLimited(Decision),
-    /// The project is suspended, or not the one that was named.
+    /// The project is suspended, or another one than the request names.
     Forbidden(NotAllowed, Decision),
     /// Nobody can tell now.
     Store(StoreError),
 }
 
 impl Engine {
-    /// The project that the bearer of a key will likely be admitted to, for what to look up meanwhile. `None` if that
-    /// saves nothing, if the key was not let in lately, or will not be at the project called `slug`.
+    /// The project that the bearer of a key will likely be admitted to, by which a look-up during admission is prepared. `None`
+    /// if such a look-up saves nothing, if the key was not admitted lately, or if the project called `slug` is another one.
     pub fn guess(&self, key: &KeyHash, slug: Option<&str>) -> Option<Arc<Project>> {
         self.guesses.get(key).filter(|project| open(project, slug).is_ok())
     }
 
-    /// Admits the bearer of a key with the request of the name `request`, which came through `surface`, to the project called
-    /// `slug` if one is named. What is `wanted` is looked up meanwhile, where that saves a round trip.
+    /// Admits the bearer of a key to the project of the key, which has to be the one called `slug` if that is given. The
+    /// request has the name `request` and came through `surface`. `wanted` is looked up meanwhile, if that saves a round trip.
     pub async fn admit(
         &self,
         key: &KeyHash,
@@ -70,7 +70,7 @@ impl Engine {
         Ok(Admitted { caller, limit, looked })
     }
 
-    /// Who may go on, of those whom the store has told of.
+    /// The caller, if the store's answer lets the request in.
     fn let_in(
         &self,
         door: Door,
@@ -111,8 +111,8 @@ impl Engine {
         Ok(Some(caller))
     }
 
-    /// The same as [`admit`](Self::admit) for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
-    /// requests, and counts as a request of its key only.
+    /// The same as [`admit`](Self::admit) for feedback, which is no request for an answer: it takes from a bucket of its own, as
+    /// large as that of requests, and counts as a request of its key only.
     pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
         let store = &self.parts.store;
         let caller = store.admit(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
@@ -133,7 +133,7 @@ impl Engine {
     }
 }
 
-/// Whether the project is the one that was named, if one was, and serves.
+/// Refuses a project that is suspended, or another one than that called `slug`, if that is given.
 fn open(project: &Project, slug: Option<&str>) -> Result<(), NotAllowed> {
     match slug {
         Some(slug) if slug != project.slug.as_str() => Err(NotAllowed::OtherProject),

@@ -22,10 +22,10 @@ const REMEMBERED: u64 = 4096;
 pub struct Looked {
     pub(super) wanted: LookUp,
     pub(super) found: Found,
-    /// When, for what expires.
+    /// When it was made: entries may expire since.
     pub(super) at: Timestamp,
     pub(super) began: Instant,
-    /// How long it took, the admission included: they are one.
+    /// How long it took, the admission included: both are one statement.
     pub(super) took: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Guesses {
         self.0.as_ref()?.get(key)
     }
 
-    /// Remembers whom a key was let in for. Who was not let in is a stranger again: nothing is read for a stranger.
+    /// Remembers the project that a key was admitted to. A key that was not admitted is forgotten: nothing is read for a stranger.
     pub(super) fn learn(&self, key: &KeyHash, project: Option<&Arc<Project>>) {
         let Some(projects) = &self.0 else { return };
         match project {

@@ -15,10 +15,10 @@ use crate::provider::{FailureClass, Provider, ProviderError};
 
 /// Calls without an answer in a row after which a provider is left alone.
 const MOST_CALLS: u32 = 10;
-/// How long that is at first. Then one request asks; each that fails doubles the time, up to the second of these.
+/// How long a provider is left alone, at first and at most. Then one request asks. If it fails, the time doubles.
 const REST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(1));
-/// What nobody tried for so long is forgotten: its provider or its project may be gone. Where tries come that seldom each of
-/// them is made anyway.
+/// How long failures are remembered after the last try: the provider or its project may be gone. A provider that is asked less
+/// often than that is asked each time.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// What fails, by project and name.
@@ -58,7 +58,7 @@ struct Rest {
 }
 
 impl Rest {
-    /// What is left of it. A clock that was set back does not make it longer.
+    /// The rest of this time. A clock that was set back does not make it longer.
     fn left(&self, now: Timestamp) -> Duration {
         if now < self.began { Duration::ZERO } else { self.length.saturating_sub(now.since(self.began)) }
     }
@@ -85,8 +85,8 @@ impl Circuits {
         Self::new(MOST_CALLS, REST)
     }
 
-    /// Lets a try of what is at `place` pass, or says for how long not to. After a rest one request tries, and the others go
-    /// on being refused until that has an end, or until it takes as long as the rest.
+    /// Lets a call at `place` pass, or says how long no call passes. After a rest one call passes. The others are refused until
+    /// it has ended, or has taken as long as the rest.
     pub(super) fn admit(
         &self,
         project: ProjectId,
@@ -99,7 +99,7 @@ impl Circuits {
         let Some(Failing { tried, state: State::Open(rest), .. }) = found else { return Ok(()) };
         let left = rest.left(now);
         if left.is_zero() {
-            // A try that has no end yet is as silent as one that failed.
+            // A call that has no end yet is as silent as one that failed.
             let length = if rest.trying { self.longer(rest.length) } else { rest.length };
             *rest = Rest { length, began: now, trying: true };
             *tried = now;
@@ -108,7 +108,7 @@ impl Circuits {
         Err(left)
     }
 
-    /// Takes in how a try ended of what is at `place`.
+    /// Takes note of how a call at `place` ended.
     pub(super) fn heard(&self, project: ProjectId, name: &str, place: &str, failed: bool, now: Timestamp) {
         let mut failing = self.failing.lock();
         let key = (project, name.to_owned());
@@ -140,7 +140,7 @@ impl Circuits {
                     first.as_secs()
                 );
             }
-            // Others that failed were under way when the circuit opened: they say nothing new.
+            // The other calls that fail were under way when the circuit opened: they say nothing new.
             State::Open(rest) if rest.trying => {
                 *rest = Rest { length: self.longer(rest.length), began: now, trying: false };
             }
@@ -148,7 +148,7 @@ impl Circuits {
         }
     }
 
-    /// Takes in that the try let pass at `began` was given up by who asked: that says nothing of what was tried.
+    /// Takes note that the caller gave up the call which passed at `began`: that says nothing of the provider.
     fn given_up(&self, project: ProjectId, name: &str, place: &str, began: Timestamp) {
         let mut failing = self.failing.lock();
         let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
@@ -165,7 +165,7 @@ impl Circuits {
         longest.min(rest * 2)
     }
 
-    /// What is left alone.
+    /// All that is left alone.
     fn open(&self, now: Timestamp) -> Vec<ProviderDown> {
         let mut failing = self.failing.lock();
         forget(&mut failing, now);
@@ -180,7 +180,7 @@ impl Circuits {
     }
 }
 
-/// Lets go what nobody tried for long.
+/// Forgets failures after which nobody tried again for long.
 fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
     failing.retain(|(project, name), failing| {
         let kept = now.since(failing.tried) < FORGOTTEN;
@@ -207,8 +207,8 @@ impl Drop for Try<'_> {
 }
 
 impl Engine {
-    /// Makes `call` of `provider`, unless the last ones of the project had no answer at all. An error that the provider
-    /// answered with is an answer: it came at once, and may be about the one request. What comes of the call may take more time.
+    /// Makes `call` of `provider`, unless the last calls of the project had no answer at all. An error that the provider answers
+    /// with is an answer: it came at once, and may be about this one request. The [`Timed`] call ends when its answer has come.
     pub(super) async fn unless_down<T>(
         &self,
         project: ProjectId,
@@ -230,7 +230,7 @@ impl Engine {
         Ok((done?, timed))
     }
 
-    /// The providers that are left alone, each by the projects that had no answer of it.
+    /// The providers that are left alone, once for each project that leaves them alone.
     pub fn providers_down(&self) -> Vec<ProviderDown> {
         self.providers_down.open(self.parts.clock.now())
     }

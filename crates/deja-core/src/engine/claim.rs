@@ -14,10 +14,10 @@ use crate::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
 /// How long a claim holds unless it is prolonged: what a request waits for at most when an owner dies.
 const LEASE: Duration = Duration::from_secs(6);
 const PROLONG_EVERY: Duration = Duration::from_secs(2);
-/// A word that gets lost costs the waiting so much more.
+/// How often a waiter looks: a lost notification costs it so much more time.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What came of a flight that other processes may lead.
+/// The outcome of claiming a flight that other processes may lead.
 pub(super) enum Turn<'a> {
     /// This process alone may ask.
     Ours(Claim<'a>),

@@ -27,23 +27,23 @@ pub enum Meant<'a> {
     },
 }
 
-/// What is said of it.
+/// What a caller says of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
-    /// Whether it was right: that the entry answered, or that it was refused.
+    /// Whether it was right that the entry answered, or that the guard refused it.
     pub correct: bool,
-    /// What is added.
+    /// A note of the caller.
     pub note: Option<&'a str>,
 }
 
-/// What it was about, and what came of it.
+/// The entry that feedback was about, and its effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
     /// The entry.
     pub entry: EntryId,
-    /// What had become of it.
+    /// Whether the entry had answered or was refused.
     pub met: Met,
-    /// What came of it.
+    /// The effect of the feedback.
     pub labelled: Labelled,
 }
 
@@ -73,7 +73,7 @@ impl From<StoreError> for FeedbackError {
 }
 
 impl Engine {
-    /// Takes feedback, with what follows from it ([`Labels::label`](crate::store::Labels::label)).
+    /// Takes feedback, and does what follows from it ([`Labels::label`](crate::store::Labels::label)).
     pub async fn feedback(
         &self,
         caller: &Admission,
@@ -114,7 +114,7 @@ impl Engine {
         Ok(Heard { entry: *entry, met: *met, labelled: labelled.ok_or(FeedbackError::Unknown)? })
     }
 
-    /// Keeps what a person says of an entry and a prompt, with what follows from it. `None` if there is no such entry.
+    /// Keeps what a person says of an entry and a prompt, and does what follows from it. `None` if there is no such entry.
     pub async fn label(
         &self,
         project: ProjectId,
@@ -128,8 +128,8 @@ impl Engine {
         Ok(labelled)
     }
 
-    /// Keeps what a query met, so that its name is enough to judge it by. An answer to the same prompt has no pair to
-    /// judge.
+    /// Keeps the entry that a query met, so that feedback may name the query alone. An answer to the same prompt has no pair
+    /// to judge.
     pub(super) fn keep_met(&self, caller: &Admission, query: &Query, reply: &Reply) {
         let Some(request) = &query.request else { return };
         let (entry, similarity, met) = match (reply.source, reply.refused()) {
@@ -148,11 +148,11 @@ impl Engine {
         });
     }
 
-    /// What a request was answered with. Where other processes answer too, one that is not known is waited for.
+    /// The entry that a request met. If other processes answer too, waits a moment for a request that is not known.
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Answered, FeedbackError> {
         let store = &self.parts.store;
         let engine = self.clone();
-        // In a task of its own: with a caller that goes away, what the requests of others met would go too.
+        // In a task of its own: a caller that goes away must not take along what other requests met.
         let flush = self.tasks.spawn(async move { engine.met.flush(&*engine.parts.store).await });
         flush.await.map_err(|error| StoreError::Internal(Box::new(error)))??;
         let patience = if store.claims().is_some() { KNOWN_AFTER } else { Duration::ZERO };
@@ -168,7 +168,7 @@ impl Engine {
         }
     }
 
-    /// What an entry is to a prompt that it answered, with the prompt's vector.
+    /// An entry and a prompt that it answered, with the prompt's vector.
     pub async fn pair(
         &self,
         project: ProjectId,

@@ -26,7 +26,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{FailureClass, Forwarded, ProviderError, content_type};
+use crate::provider::{FailureClass, Forwarded, ProviderError, TokenUsage, content_type};
 use crate::store::Unanswered;
 use crate::turn;
 
@@ -192,51 +192,14 @@ impl Engine {
         came: Came,
         cut: bool,
     ) -> Option<Fresh> {
-        let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
+        let is_cached = wired.forward.endpoint.is_cached();
         if buffer.head.status != 200 || is_cached && !(came.streamed || cut) {
             return None;
         }
-        let unread = |text, usage| Completion {
-            text,
-            besides: String::new(),
-            finish: Finish::Unknown,
-            choices: 1,
-            model: None,
-            usage,
-        };
-        // The bytes of the answer that the text was read from.
-        let mut read_of = came.bytes;
-        let (completion, why) = match buffer.whole() {
-            // Embeddings are no text, and an answer that counts tokens has bought none.
-            whole if !is_cached => {
-                let body = whole.unwrap_or_else(|| buffer.ends());
-                let usage = reading(body, move |body| usage_in(wire, body)).await??;
-                (unread(String::new(), Some(usage)), NotStored::NotRecorded)
-            }
-            None => {
-                let ends = buffer.ends();
-                let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
-                let completion = if told.is_some() {
-                    None
-                } else {
-                    let beginning = beginning(&ends, came.streamed);
-                    read_of = beginning.len();
-                    let text = move |body: &Bytes| unread(String::from_utf8_lossy(body).into_owned(), None);
-                    let said = move |body: &Bytes| {
-                        if came.streamed { so_far(wire, true, body) } else { Some(text(body)) }
-                    };
-                    reading(beginning, said).await?
-                };
-                (completion.unwrap_or_else(|| unread(String::new(), told)), NotStored::NotRecorded)
-            }
-            Some(body) if body.is_empty() => return None,
-            Some(body) => {
-                let said = move |body: &Bytes| so_far(wire, came.streamed, body);
-                let said = reading_answer(call.caller.project.id, body, said).await?;
-                // A plain answer that said nothing yet has cost its request.
-                let said = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)));
-                (said?, NotStored::UnknownFinish)
-            }
+        let Part { completion, why, read_of } = if is_cached {
+            Part::read(wired, buffer, came).await?
+        } else {
+            Part::read_usage(wired, buffer, came).await?
         };
         let told = completion.usage;
         let so_far = told.filter(|_| why == NotStored::UnknownFinish).map(|_| completion.written());
@@ -261,6 +224,64 @@ impl Engine {
         reply.trace.called(fresh);
         reply
     }
+}
+
+/// What can be read of an answer of which there is no record.
+struct Part {
+    completion: Completion,
+    /// Why the answer is not stored.
+    why: NotStored,
+    /// The bytes of the answer that the text was read from.
+    read_of: usize,
+}
+
+impl Part {
+    /// Of an answer that is not cached, its tokens. Embeddings are no text, and an answer that counts tokens has bought none.
+    async fn read_usage(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+        let wire = wired.forward.endpoint.wire();
+        let body = buffer.whole().unwrap_or_else(|| buffer.ends());
+        let usage = reading(body, move |body| usage_in(wire, body)).await??;
+        let completion = unread(String::new(), Some(usage));
+        Some(Self { completion, why: NotStored::NotRecorded, read_of: came.bytes })
+    }
+
+    async fn read(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+        let wire = wired.forward.endpoint.wire();
+        let Some(body) = buffer.whole() else { return Self::read_ends(wire, buffer, came).await };
+        if body.is_empty() {
+            return None;
+        }
+        let said = move |body: &Bytes| so_far(wire, came.streamed, body);
+        let said = reading_answer(buffer.project, body, said).await?;
+        // A plain answer that said nothing yet has cost its request.
+        let completion = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)))?;
+        Some(Self { completion, why: NotStored::UnknownFinish, read_of: came.bytes })
+    }
+
+    /// Of an answer that was too long, its tokens, or else its beginning.
+    async fn read_ends(wire: Wire, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+        let (ends, why) = (buffer.ends(), NotStored::NotRecorded);
+        let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
+        if told.is_some() {
+            return Some(Self { completion: unread(String::new(), told), why, read_of: came.bytes });
+        }
+        let beginning = beginning(&ends, came.streamed);
+        let read_of = beginning.len();
+        let said = move |body: &Bytes| {
+            if came.streamed {
+                so_far(wire, true, body)
+            } else {
+                Some(unread(String::from_utf8_lossy(body).into_owned(), None))
+            }
+        };
+        let said = reading(beginning, said).await?;
+        Some(Self { completion: said.unwrap_or_else(|| unread(String::new(), None)), why, read_of })
+    }
+}
+
+/// A completion of which the text and the tokens alone are known.
+fn unread(text: String, usage: Option<TokenUsage>) -> Completion {
+    Completion { text, besides: String::new(), finish: Finish::Unknown, choices: 1, model: None, usage }
 }
 
 /// Whether the project wants answers that call tools to be stored.

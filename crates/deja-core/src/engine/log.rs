@@ -43,8 +43,8 @@ impl Pending {
 }
 
 impl Logger {
-    /// Keeps the request of a project that `read` gives. Where many come, most find no room, and are not read. Nor are any
-    /// under the lock, so another may take the last room meanwhile.
+    /// Keeps the request of a project that `read` gives. If there is no room, it is not read. Nothing is read under the lock, so
+    /// another request may take the last room meanwhile.
     fn keep(&self, project: ProjectId, read: impl FnOnce() -> LoggedRequest) {
         if !self.pending.lock().has_room(project) {
             return;

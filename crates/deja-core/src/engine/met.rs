@@ -5,8 +5,7 @@ use parking_lot::Mutex;
 use crate::cache::Answered;
 use crate::store::{Store, StoreError};
 
-/// What waits to be written at most: so many, and bytes of their prompts. What is met beyond it cannot be judged by its
-/// request's name.
+/// The most that waits to be written: requests, and bytes of their prompts. Feedback cannot name requests beyond that.
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 16 << 20;
 
@@ -36,7 +35,7 @@ impl Pending {
         }
     }
 
-    /// Puts a batch back that was not written, before what came since.
+    /// Puts back a batch that was not written, before the requests that came since.
     fn put_back(&mut self, batch: Vec<Answered>) {
         let later = std::mem::take(self);
         self.dropped = later.dropped;
@@ -50,8 +49,8 @@ impl MetLog {
         self.pending.lock().add(met);
     }
 
-    /// Writes all that was kept before this call. What cannot be written now is kept for the next call. A batch that will never be
-    /// written is given up: it would keep all later ones from being written.
+    /// Writes all that was kept before this call. A batch that cannot be written now is kept for the next call. A batch that can
+    /// never be written is given up: it would keep all later ones from being written.
     pub(super) async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _one_at_a_time = self.writing.lock().await;
         let Pending { met: batch, dropped, .. } = std::mem::take(&mut *self.pending.lock());

@@ -18,7 +18,7 @@ use crate::same_answer::{Mute, Question, Respondent};
 const DEADLINE: Duration = Duration::from_millis(1500);
 /// Failures in a row after which a project's model is left alone for a while.
 const MOST_FAILURES: u32 = 3;
-/// How long that is. Then one query asks; if that fails too, it is as long again.
+/// How long the model is left alone. Then one query asks it. If that fails too, it is left alone for as long again.
 const REST: Duration = Duration::from_secs(10);
 
 /// What the project's model said on the way to an answer.
@@ -51,7 +51,7 @@ pub enum Said {
     Failed,
     /// It was not asked: the day's budget is spent.
     OverBudget,
-    /// It was not asked: nobody knows what that would cost.
+    /// It was not asked: the price of asking is not known.
     UnknownPrice,
     /// It was not asked: it failed several times in a row just now.
     Resting,
@@ -95,7 +95,7 @@ impl Said {
 }
 
 impl Engine {
-    /// What was said before of the pairs that the guard was uncertain of. What was not stays uncertain.
+    /// Decides the pairs that the guard was uncertain of by what the model said of them before. The others stay uncertain.
     pub(super) async fn recall(
         &self,
         project: ProjectId,
@@ -142,8 +142,8 @@ impl Engine {
         (hit, Some(opinion))
     }
 
-    /// An entry of which the model said yes, if it answers still: while the model was asked, it may have been found wrong or
-    /// deleted. One that cannot be read is a miss.
+    /// The entry that the model let pass, if it still answers: it may have been found wrong or deleted meanwhile. An entry that
+    /// cannot be read is a miss.
     async fn settled(&self, call: &Call, entry: EntryId) -> Option<Hit> {
         let (judge, prompt) = (call.judge(), PromptHash::of(&call.query.prompt));
         let (vector, floor) = (call.vector.as_ref()?, judge.threshold());

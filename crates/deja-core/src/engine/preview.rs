@@ -66,7 +66,7 @@ impl Engine {
         };
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
-        // As a query looks, which may look further than what is shown.
+        // A query may look further than the neighbours that are shown.
         let vector = embedded.as_deref().and_then(Embedded::vector);
         let found = match exact {
             Some(hit) => Found { hit: Some(hit), ..Found::default() },
@@ -84,7 +84,7 @@ impl Engine {
         Ok(Preview { hit, undecided, near: near.into_iter().map(judged).collect(), trace })
     }
 
-    /// The same for a request in a wire format. What is compared as a whole has no neighbours.
+    /// The same for a request in a wire format. A request that is compared as a whole has no neighbours.
     pub async fn preview_relay(
         &self,
         project: &Project,

@@ -13,9 +13,9 @@ use crate::quality::{Band, FORBIDDEN, MAX_SAMPLED_BYTES, NewSample, SampleId};
 pub struct NearMiss {
     /// The entry.
     pub entry: EntryId,
-    /// How similar its prompt is to the one that was asked.
+    /// The similarity of its prompt to the asked one.
     pub similarity: Similarity,
-    /// Whether somebody said that the two must not meet.
+    /// Whether feedback forbids the pair.
     pub forbidden: bool,
 }
 
@@ -64,7 +64,7 @@ fn nearest(reply: &Reply) -> Option<(EntryId, Similarity)> {
     }
 }
 
-/// What became of it; where it was refused why, and what the guard gave it.
+/// Whether the nearest entry answered; if it was refused, why, and the guard's score.
 fn what_became(reply: &Reply) -> (Met, Option<&'static str>, Option<f32>) {
     let Some(near) = reply.trace.near_miss.filter(|_| !reply.is_hit()) else {
         return (Met::Served, None, None);

@@ -18,7 +18,7 @@ pub struct Cost {
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Whether deja counted one of them, because the provider did not report it.
+    /// Whether deja counted some of the tokens, because the provider did not report them.
     pub estimated: bool,
     /// Where the price is from; `None` if it is unknown.
     pub price: Option<PriceOrigin>,
@@ -35,9 +35,9 @@ impl Cost {
 }
 
 impl Engine {
-    /// What it would have cost to ask for `query`, now that `hit` answers it, at today's price of the asked model. With
-    /// the very prompt of the entry its reported input tokens apply; for another prompt they are counted. In a wire format a
-    /// similar question comes with the same turns, tools and format as that of the entry: its own tokens alone are others.
+    /// The cost of asking the provider, which `hit` saves, at today's price of the asked model. For the entry's own prompt its
+    /// reported input tokens apply; for another prompt they are counted. In a wire format a similar question comes with the
+    /// same turns, tools and format as the entry's: the tokens of the question alone differ.
     pub(super) async fn avoided(
         &self,
         caller: &Admission,
@@ -61,7 +61,7 @@ impl Engine {
         if entry.model == query.model {
             return self.cost(project, &query.model, entry, input_tokens, estimated);
         }
-        // Another model wrote it, so its provider is not the one that would have been asked.
+        // Another model wrote the answer. Its provider would not have been asked.
         let route = self.parts.providers.route(caller, &query.model, query.endpoint()).await;
         let provider = match &route {
             Ok(Route::To(provider)) => provider.name(),
@@ -85,7 +85,7 @@ impl Engine {
         Cost::of(&entry.answer, input_tokens, estimated, priced)
     }
 
-    /// What the provider takes for the call that wrote `entry`, of whose tokens it `told` this.
+    /// The provider's price of the call that wrote `entry`. `told` is what the provider said of the tokens.
     pub(super) fn spent(&self, call: &Call, entry: &Entry, told: Option<TokenUsage>) -> NanoUsd {
         let Answer { input_tokens, output_tokens, .. } = entry.answer;
         let told = told.unwrap_or_default();

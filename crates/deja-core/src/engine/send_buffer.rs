@@ -1,5 +1,5 @@
-//! Bodies that wait for their clients. A body that its client takes slowly, or not at all, stays in memory meanwhile, so what
-//! they take together is bounded.
+//! Bodies that wait for their clients. A body that its client takes slowly, or not at all, stays in memory meanwhile. So all
+//! bodies together are bounded.
 
 use std::hash::Hash;
 
@@ -12,8 +12,8 @@ use crate::shares::{Held, Shares};
 /// Up to here a body does not count: the kernel takes it at once.
 const SMALL: usize = 16 * 1024;
 
-/// Room for all bodies that wait, a permit a byte. Those of one project have half of it at most, or as much as one answer may
-/// take.
+/// Room for all bodies that wait, a permit a byte. The bodies of one project have half of it at most, or as much as one answer
+/// may take.
 pub(super) fn send_buffers(limits: RecordLimits) -> Shares {
     Shares::halves(limits.all, limits.each)
 }
@@ -28,17 +28,17 @@ pub struct SendBuffer<'a, K = ProjectId> {
 }
 
 impl<'a, K: Copy + Eq + Hash> SendBuffer<'a, K> {
-    /// Room for it of the share of `of`, none yet.
+    /// A body without bytes yet, whose room will be of the share of `of`.
     pub const fn of(shares: &'a Shares<K>, of: K) -> Self {
         Self { shares, of, bytes: 0, room: None }
     }
 
-    /// The owner of the share that it takes from.
+    /// The owner of the share.
     pub const fn owner(&self) -> K {
         self.of
     }
 
-    /// The bytes that count. A body that is larger than a share takes all of that.
+    /// The bytes that count. A body that is larger than a share takes the whole share.
     fn counted(&self) -> usize {
         if self.bytes <= SMALL { 0 } else { self.bytes.min(self.shares.each()) }
     }
@@ -65,7 +65,7 @@ impl<'a, K: Copy + Eq + Hash> SendBuffer<'a, K> {
 }
 
 impl Engine {
-    /// Room for the body of an answer to a client of `project`, none of it yet.
+    /// A buffer without bytes yet, for an answer to a client of `project`.
     pub fn send_buffer(&self, project: ProjectId) -> SendBuffer<'_> {
         SendBuffer::of(&self.send_buffers, project)
     }

@@ -27,7 +27,7 @@ impl Upstream {
         Self(request.with_span(span))
     }
 
-    /// What the call is made in, so that what is sent names the span.
+    /// The context of the call: a request that is sent in it names the span.
     pub(crate) fn context(&self) -> Context {
         self.0.clone()
     }

@@ -78,7 +78,7 @@ pub trait Entries: Send + Sync {
     /// The project's entries, expired ones not yet swept included.
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError>;
 
-    /// The same of each project that has some.
+    /// The number of entries of each project that has any.
     async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError>;
 
     /// Deletes one entry of a project. `false` if there is none.

@@ -24,7 +24,7 @@ pub struct NewLabel<'a> {
     pub similarity: Similarity,
     /// What became of the entry.
     pub met: Met,
-    /// Whether its answer is right for what was asked.
+    /// Whether its answer is right for the asked prompt.
     pub answers: bool,
     /// The source of the label.
     pub source: LabelSource,
@@ -32,7 +32,7 @@ pub struct NewLabel<'a> {
     pub note: Option<&'a str>,
 }
 
-/// Labels, and what requests were answered with, as long as the entries live that they are about.
+/// Labels, and the entries that requests met, as long as these entries live.
 #[async_trait]
 pub trait Labels: Send + Sync {
     /// Keeps a label, in place of an earlier one of the same source about the same entry and prompt, and changes what
@@ -63,14 +63,14 @@ pub trait Labels: Send + Sync {
         limit: NonZeroUsize,
     ) -> Result<Vec<Label>, StoreError>;
 
-    /// Keeps what requests were answered with. Of two with the same name the later one is kept. Those whose entry is
+    /// Keeps the entries that requests met. Of two requests with the same name the later one is kept. Requests whose entry is
     /// gone are left out.
     async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError>;
 
-    /// What the project's request of this name was answered with.
+    /// The entry that the project's request of this name met.
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError>;
 
-    /// Of what each project has of labels, answered requests and wrong answers, deletes what is not among the `newest`
-    /// of its kind, up to `limit` of each kind. Says how many.
+    /// Keeps the `newest` labels, answered requests and wrong answers of each project, and deletes up to `limit` of each kind
+    /// beyond them. Says how many.
     async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }

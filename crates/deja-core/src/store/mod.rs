@@ -139,8 +139,8 @@ pub trait Store:
 /// Why storage did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// What was asked clashes with what is there: a unique thing exists already, or what it belongs to is
-    /// gone. The text says so to people, and what to do where they can do something.
+    /// The call clashes with stored data: a unique thing exists already, or the thing that it belongs to is gone. The text says
+    /// so to people, and what they can do about it.
     #[error("{0}")]
     Conflict(String),
     /// Storage cannot be reached or written now.
@@ -149,7 +149,7 @@ pub enum StoreError {
     /// A search by text did not end within the time that the store gives it.
     #[error("the search by text took too long: choose a model or a context, or raise search_timeout_ms")]
     SearchTimeout,
-    /// What is stored cannot be read as what it should be.
+    /// A stored value cannot be read.
     #[error("storage is corrupt: {0}")]
     Corrupt(String),
     /// Anything else: a bug.
@@ -158,12 +158,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same may well be done when it is asked again.
+    /// Whether the same call may well succeed later.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::SearchTimeout)
     }
 
-    /// The same for another who asked for it in the same call.
+    /// A copy, for another caller whose request was in the same call.
     #[must_use]
     pub fn again(&self) -> Self {
         match self {

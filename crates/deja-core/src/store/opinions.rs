@@ -22,13 +22,13 @@ pub struct Questions {
 /// What projects' models said of pairs of prompts. A day is a number of days since 1970, in UTC.
 #[async_trait]
 pub trait Opinions: Send + Sync {
-    /// What was said of each of these pairs, in their order: whether one answer serves both prompts. `None` where
-    /// nothing is kept.
+    /// The opinion of each of these pairs, in their order: whether one answer serves both prompts. `None` where no opinion is
+    /// kept.
     async fn opinions(&self, project: ProjectId, pairs: &[PairHash])
     -> Result<Vec<Option<bool>>, StoreError>;
 
-    /// Counts a question of `day`, and what it cost; and keeps what was said of the pair, if anything was, in place of
-    /// what was kept before. Holds for all processes. Of a project that is gone nothing is kept.
+    /// Counts a question of `day` with its cost. Keeps the opinion of the pair, if there is one, in place of an earlier one.
+    /// Holds for all processes. Nothing is kept for a project that is gone.
     async fn keep_opinion(
         &self,
         project: ProjectId,

@@ -43,9 +43,9 @@ pub type EntryOrder = Order<EntryColumn>;
 /// An order of requests.
 pub type LogOrder = Order<LogColumn>;
 
-/// A place in a list: the page behind it has all rows that follow the one that was there, whether that one is still
-/// there or not. Where values do not change, a row that stays is on exactly one of the pages that are read one behind the
-/// other. Where a row's value changes meanwhile, the row moves, and so may be on two of them or on none.
+/// A place in a list, named by a row. The page behind it has all rows that follow this row, whether the row is still there or
+/// not. If pages are read one behind the other, each row is on exactly one of them. A row whose value changes meanwhile moves: it
+/// may be on two pages or on none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor<I> {
     /// The value of the row in the column: nanoseconds, a count, nanodollars, or the bits of a similarity, which have

@@ -56,15 +56,15 @@ pub struct Batch {
     pub open: Open,
 }
 
-/// The projects that an import may put keys and providers into. Who wrote a file would get the answers of a project with a key, and
-/// its prompts with a provider.
+/// The projects that an import may put keys and providers into. With a key the author of a file would get the answers of a
+/// project, with a provider its prompts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Open {
-    /// The slugs of those that it made itself, in earlier batches.
+    /// The slugs of the projects that the import made itself, in earlier batches.
     pub made: BTreeSet<String>,
     /// Whether keys may come into any project.
     pub keys: bool,
-    /// Whether providers may.
+    /// Whether providers may come into any project.
     pub providers: bool,
 }
 
@@ -76,7 +76,7 @@ pub enum Imported {
     Stored,
     /// It was there already, and stays as it was.
     There,
-    /// The same, of a provider that lacks the secret which it had where it comes from.
+    /// It was there already, and is a provider that lacks the secret which it had where it comes from.
     WithoutSecret,
     /// It is an entry that is no longer served, or a sample that ended.
     Expired,
