@@ -76,7 +76,7 @@ impl fmt::Display for Email {
 }
 
 /// Characters that a password has at least: length is what makes it strong.
-pub const PASSWORD_CHARACTERS: usize = 12;
+pub(crate) const PASSWORD_CHARACTERS: usize = 12;
 /// Bytes that a password has at most.
 pub const PASSWORD_MAX_BYTES: usize = 1024;
 
@@ -186,7 +186,7 @@ pub struct Session {
 }
 
 /// A browser's name for a listing: one line of at most 160 characters.
-pub fn short_user_agent(text: &str) -> String {
+pub(crate) fn short_user_agent(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(160).collect()
 }
 

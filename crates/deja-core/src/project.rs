@@ -42,7 +42,7 @@ impl Slug {
 
     /// A slug made from a free name, whatever its script: "My Team" gives `my-team`, "Привет" `privet`. `None` if nothing
     /// usable is left.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let mut slug = String::new();
         for c in deunicode::deunicode(name).chars() {
             if c.is_ascii_alphanumeric() {

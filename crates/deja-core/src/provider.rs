@@ -81,7 +81,7 @@ impl FailureClass {
     }
 
     /// Whether no answer came at all, or only that there will be none in time.
-    pub const fn is_silence(self) -> bool {
+    pub(crate) const fn is_silence(self) -> bool {
         matches!(self, Self::Timeout | Self::Connection)
     }
 }

@@ -11,7 +11,7 @@ use crate::clock::Timestamp;
 /// A minute in nanoseconds.
 pub const MINUTE: i64 = 60_000_000_000;
 /// Keeps T at 60 us or more, so that rounding T to whole nanoseconds cannot matter.
-pub const MAX_PER_MINUTE: u32 = 1_000_000;
+pub(crate) const MAX_PER_MINUTE: u32 = 1_000_000;
 
 /// A limit: requests a minute and how many may come at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

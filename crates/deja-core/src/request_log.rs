@@ -17,7 +17,7 @@ pub const DEFAULT_LOGGED: u64 = 10_000;
 /// How long a request stays in the log at most.
 pub const LOGGED_FOR: Duration = Duration::from_hours(30 * 24);
 /// Bytes of a prompt that are kept, where a project keeps texts.
-pub const MAX_TEXT_BYTES: usize = 4096;
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
 /// How many requests a project logs, and how long it keeps their texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl LogFilter {
 }
 
 /// The first [`MAX_TEXT_BYTES`] of a prompt, cut between characters.
-pub fn kept_text(prompt: &str) -> String {
+pub(crate) fn kept_text(prompt: &str) -> String {
     prompt[..prompt.floor_char_boundary(MAX_TEXT_BYTES)].to_owned()
 }
 

@@ -12,7 +12,7 @@ use crate::id::{Entropy, EntropyError, OperatorId};
 use crate::operator::{Email, TokenHash};
 
 /// Recovery codes that come with a second factor.
-pub const RECOVERY_CODES: usize = 10;
+pub(crate) const RECOVERY_CODES: usize = 10;
 /// 160 bits, as RFC 4226 recommends in section 4.
 const SECRET_BYTES: usize = 20;
 const RECOVERY_BYTES: usize = 10;

@@ -17,22 +17,22 @@
 //! sizes and times are bounded, and an answer counts as one only if it is complete.
 #![warn(missing_docs)]
 
-pub mod anthropic;
-pub mod embedding;
+mod anthropic;
+mod embedding;
 mod exchange;
 mod failure;
-pub mod family;
+mod family;
 mod forward;
-pub mod gemini;
-pub mod http;
-pub mod openai;
-pub mod prices;
+mod gemini;
+mod http;
+mod openai;
+mod prices;
 mod quoted;
-pub mod registry;
+mod registry;
 mod retry;
 pub mod ssrf;
 pub mod tokens;
-pub mod traces;
+mod traces;
 mod unpack;
 mod wait;
 

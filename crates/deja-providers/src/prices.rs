@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use crate::http::{Client, ClientError, HttpSettings, ReadError, Trust, chain};
 
 /// Largest price map in bytes; the public one has 1.7 MB.
-pub const MAX_PRICE_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_PRICE_BYTES: usize = 16 * 1024 * 1024;
 /// Longest time to fetch it.
-pub const PRICE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const PRICE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A price map from the network.
 #[derive(Clone, Debug, PartialEq, Eq)]

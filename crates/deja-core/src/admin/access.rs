@@ -54,7 +54,7 @@ impl Acting<'_> {
     }
 
     /// All projects in which the operator who asks has a rank, by slug.
-    pub async fn all_seen(&self) -> Result<Vec<Seen>, AdminError> {
+    pub(crate) async fn all_seen(&self) -> Result<Vec<Seen>, AdminError> {
         let projects = self.store().projects().await?.into_iter();
         let ranks = match (self.role, self.actor.operator()) {
             (Role::Owner, _) => {

@@ -93,7 +93,7 @@ impl UsageBatch {
     }
 
     /// Whether hits of so many entries wait that there is soon no room for more.
-    pub fn is_crowded(&self) -> bool {
+    pub(crate) fn is_crowded(&self) -> bool {
         self.entries.len() + self.taking.len() > MOST / 2
     }
 
@@ -129,7 +129,7 @@ impl UsageBatch {
     }
 
     /// Counts a request with a key that asked for no answer. `false`: there is no room for it.
-    pub fn add_other(&mut self, project: ProjectId, key: KeyId, at: Timestamp) -> bool {
+    pub(crate) fn add_other(&mut self, project: ProjectId, key: KeyId, at: Timestamp) -> bool {
         let Some(usage) = slot(&mut self.others, (project, key), MOST) else { return false };
         usage.requests += 1;
         usage.last_used = usage.last_used.max(Some(at));

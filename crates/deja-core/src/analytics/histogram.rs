@@ -124,17 +124,17 @@ pub struct Histograms {
 
 impl Histograms {
     /// Counts one latency.
-    pub fn count_latency(&mut self, of: Distribution, latency: Duration) {
+    pub(crate) fn count_latency(&mut self, of: Distribution, latency: Duration) {
         self.bump(of.range().start + latency_bucket(latency), 1);
     }
 
     /// Counts one similarity.
-    pub fn count_similarity(&mut self, of: Distribution, similarity: Similarity) {
+    pub(crate) fn count_similarity(&mut self, of: Distribution, similarity: Similarity) {
         self.bump(of.range().start + similarity_bucket(similarity), 1);
     }
 
     /// Counts one request of a wire format.
-    pub fn count_wire(&mut self, wire: Wire, what: OfWire) {
+    pub(crate) fn count_wire(&mut self, wire: Wire, what: OfWire) {
         self.bump(what.bucket(wire), 1);
     }
 

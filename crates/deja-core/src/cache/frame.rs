@@ -89,7 +89,7 @@ impl Frame {
     /// With a parameter that changes answers; its value as it was written. A name that is there already gets the new
     /// value.
     #[must_use]
-    pub fn with_parameter(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_parameter(mut self, name: &str, value: &str) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
     }

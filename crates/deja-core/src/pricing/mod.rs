@@ -28,13 +28,13 @@ const MAX: f64 = 1e9;
 impl PicoUsdPerToken {
     /// The price of `dollars` per token, rounded to the nearest pico-dollar. `None` if that is no price: below
     /// zero, not finite, or above 1,000 USD per million tokens.
-    pub fn from_dollars_per_token(dollars: f64) -> Option<Self> {
+    pub(crate) fn from_dollars_per_token(dollars: f64) -> Option<Self> {
         let pico = (dollars * 1e12).round();
         (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
     }
 
     /// As [`PicoUsdPerToken::from_dollars_per_token`], for the unit that price lists use.
-    pub fn from_dollars_per_million(dollars: f64) -> Option<Self> {
+    pub(crate) fn from_dollars_per_million(dollars: f64) -> Option<Self> {
         let pico = (dollars * 1e6).round();
         (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
     }

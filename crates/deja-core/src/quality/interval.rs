@@ -19,7 +19,7 @@ pub struct Estimate {
 impl Estimate {
     /// The same of the others: the share of wrong ones from that of right ones.
     #[must_use]
-    pub fn of_the_rest(self) -> Self {
+    pub(crate) fn of_the_rest(self) -> Self {
         Self { share: 1.0 - self.share, low: 1.0 - self.high, high: 1.0 - self.low, ..self }
     }
 

@@ -159,7 +159,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Whether the same call may well succeed later.
-    pub const fn may_pass(&self) -> bool {
+    pub(crate) const fn may_pass(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::SearchTimeout)
     }
 

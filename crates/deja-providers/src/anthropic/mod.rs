@@ -14,7 +14,7 @@ use crate::family::thinks;
 use crate::openai::endpoint;
 
 /// Where Anthropic is.
-pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
+pub(crate) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
 /// What a base URL may end in, and the paths of this format begin with.
 pub(crate) const VERSIONS: &[&str] = &["/v1"];

@@ -13,7 +13,7 @@ use crate::family::thinks;
 use crate::openai::endpoint;
 
 /// Where the Gemini API is.
-pub const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
+pub(crate) const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
 /// What a base URL may end in; the paths of this format begin with the first.
 pub(crate) const VERSIONS: &[&str] = &["/v1beta", "/v1"];

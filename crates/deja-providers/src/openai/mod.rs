@@ -14,7 +14,7 @@ use crate::exchange::{Request, Upstream};
 use crate::family::thinks;
 
 /// Where OpenAI is.
-pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+pub(crate) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The host of that, and the end of those of its regions.
 const HOST: &str = "api.openai.com";
