@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::clock::Timestamp;
 use crate::id::ProjectId;
-use crate::request_log::{LogFilter, LogRow, LoggedRequest};
+use crate::request_log::{LogFilter, LogRow, LoggedRequest, Logging};
 use crate::store::{Cursor, LogOrder, StoreError};
 
 /// The requests of each project, the newest of them. They go with their project; with an entry that they met they do
@@ -32,6 +32,14 @@ pub trait RequestLog: Send + Sync {
 
     /// One request of a project.
     async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError>;
+
+    /// How many of a project's requests, and how many texts, would go by `now` if its settings allowed this much.
+    async fn logged_beyond(
+        &self,
+        project: ProjectId,
+        allowed: Logging,
+        now: Timestamp,
+    ) -> Result<(u64, u64), StoreError>;
 
     /// Deletes what is older than [`LOGGED_FOR`](crate::request_log::LOGGED_FOR) or not among the newest that the
     /// settings of its project allow, and the texts that are older than these allow; at most `limit` rows of each

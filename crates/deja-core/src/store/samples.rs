@@ -21,6 +21,9 @@ pub trait Samples: Send + Sync {
     /// are left out.
     async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError>;
 
+    /// How many of the project's samples would go if its settings allowed so many.
+    async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError>;
+
     /// Deletes up to `limit` samples that ended by `now`, and all that a project has whose settings allow none. Says
     /// how many.
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;

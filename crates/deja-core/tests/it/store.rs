@@ -25,7 +25,7 @@ use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
-use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
+use deja_core::request_log::{LogFilter, LogRow, LoggedRequest, Logging};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
     AccessTokens, Admission, Audit, Browse, Claims, Cursor, Door, Entries, EntryCursor, EntryFilter,
@@ -256,12 +256,14 @@ forward! { WrongAnswers:
 forward! { Samples:
     fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();
     fn samples(project: ProjectId, now: Timestamp) -> Vec<Sample>;
+    fn samples_beyond(project: ProjectId, allowed: u64) -> u64;
     fn sweep_samples(now: Timestamp, limit: NonZeroUsize) -> u64;
 }
 forward! { RequestLog:
     fn log_requests(requests: &[LoggedRequest]) -> ();
     fn logged(project: ProjectId, filter: &LogFilter, order: LogOrder, after: Option<Cursor<u64>>, limit: NonZeroUsize) -> Vec<LogRow>;
     fn logged_request(project: ProjectId, number: u64) -> Option<LogRow>;
+    fn logged_beyond(project: ProjectId, allowed: Logging, now: Timestamp) -> (u64, u64);
     fn sweep_logged(now: Timestamp, limit: NonZeroUsize) -> u64;
 }
 forward! { Opinions:

@@ -1,6 +1,5 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
-use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use askama::Template;
@@ -10,9 +9,9 @@ use deja_core::analytics::Step;
 use deja_core::api_key::KeyStatus;
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
-use deja_core::project::{Guard, Project};
-use deja_core::request_log::LogFilter;
-use deja_core::store::{LogOrder, Questions, StaleCount};
+use deja_core::project::{Guard, Project, ProjectSettings};
+use deja_core::request_log::Logging;
+use deja_core::store::{Questions, StaleCount};
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
 use serde_json::{Map, Value, from_value};
@@ -219,27 +218,38 @@ const FIELDS: [&str; 8] = [
 
 /// What these settings would delete.
 async fn losses(visit: &Visit, project: &Project, patch: &ProjectPatch) -> Result<Losses, ConsoleError> {
-    let (store, now, mut losses) = (visit.store(), &project.settings, Losses::new());
+    let (store, now, mut counted) = (visit.store(), &project.settings, Vec::new());
     let lower = |wanted: Option<u64>, present: u64| wanted.filter(|wanted| *wanted < present);
     // Numbers that are refused delete nothing.
     if let Some(most) = lower(patch.max_entries, now.max_entries).filter(|most| *most > 0) {
         let beyond = store.count(project.id).await?.saturating_sub(most);
-        losses.extend((beyond > 0).then(|| ("max_entries", entries_of(beyond))));
+        counted.push(("max_entries", beyond, ["entry", "entries"]));
     }
     if let Some(most) = lower(patch.samples, now.samples).filter(|most| *most == 0 || SAMPLES.contains(most))
     {
-        let beyond = (store.samples(project.id, visit.now()).await?.len() as u64).saturating_sub(most);
-        let what = if beyond == 1 { "1 sample".into() } else { format!("{} samples", format::count(beyond)) };
-        losses.extend((beyond > 0).then_some(("samples", what)));
+        let beyond = store.samples_beyond(project.id, most).await?;
+        counted.push(("samples", beyond, ["sample", "samples"]));
     }
-    let log = lower(patch.request_log, now.request_log) == Some(0);
-    let texts = lower(patch.request_texts_days, now.request_texts_days) == Some(0);
-    let (all, one) = (LogFilter::default(), NonZeroUsize::MIN);
-    if (log || texts) && !store.logged(project.id, &all, LogOrder::NEWEST, None, one).await?.is_empty() {
-        losses.extend(log.then(|| ("request_log", "requests of the log".to_owned())));
-        losses.extend(texts.then(|| ("request_texts_days", "texts of the log".to_owned())));
+    let log = lower(patch.request_log, now.request_log);
+    let days = lower(patch.request_texts_days, now.request_texts_days);
+    if log.or(days).is_some() {
+        let allowed = Logging::from(&ProjectSettings {
+            request_log: log.unwrap_or(now.request_log),
+            request_texts_days: days.unwrap_or(now.request_texts_days),
+            ..now.clone()
+        });
+        let (requests, texts) = store.logged_beyond(project.id, allowed, visit.now()).await?;
+        let of_log = [
+            log.map(|_| ("request_log", requests, ["request of the log", "requests of the log"])),
+            days.map(|_| ("request_texts_days", texts, ["text of the log", "texts of the log"])),
+        ];
+        counted.extend(of_log.into_iter().flatten());
     }
-    Ok(losses)
+    let losses = counted.into_iter().filter(|(_, beyond, _)| *beyond > 0);
+    let told = |beyond: u64, [one, many]: [&str; 2]| {
+        format!("{} {}", format::count(beyond), if beyond == 1 { one } else { many })
+    };
+    Ok(losses.map(|(field, beyond, what)| (field, told(beyond, what))).collect())
 }
 
 impl SettingsForm {

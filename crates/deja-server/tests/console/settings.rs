@@ -1,11 +1,12 @@
 //! Settings of a project: checked, kept, shown, and in the audit log.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
-use deja_core::request_log::LogFilter;
+use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::LogOrder;
 use deja_core::testing::sample;
 
@@ -73,8 +74,11 @@ async fn settings_that_delete_samples_or_the_log_ask_first() {
     owner.submit(place, &form("0", "0", "0")).await;
     owner.submit(place, &form("1000", "100", "7")).await;
     let project = world.reload(project.slug.as_str()).await;
-    world.answered(&project, entry, &["Which town is the capital of France?"]).await;
     let now = world.wired.admin.clock.now();
+    let at = now.minus(Duration::from_hours(48));
+    let old = LoggedRequest { at, ..world.logged(&project, entry, "What is the capital?") };
+    world.wired.store.log_requests(&[old]).await.unwrap();
+    world.answered(&project, entry, &["Which town is the capital of France?"]).await;
     let sample = sample(1, project.id, entry, "Which town?", Similarity::from_cosine(0.9), now);
     world.wired.store.keep_samples(&[sample], now).await.unwrap();
     let rows = async || {
@@ -87,8 +91,10 @@ async fn settings_that_delete_samples_or_the_log_ask_first() {
     };
     for (field, what, lower) in [
         ("samples", "1 sample", form("0", "100", "7")),
-        ("request_log", "requests of the log", form("1000", "0", "7")),
-        ("request_texts_days", "texts of the log", form("1000", "100", "0")),
+        ("request_log", "2 requests of the log", form("1000", "0", "7")),
+        ("request_log", "1 request of the log", form("1000", "1", "7")),
+        ("request_texts_days", "2 texts of the log", form("1000", "100", "0")),
+        ("request_texts_days", "1 text of the log", form("1000", "100", "1")),
     ] {
         let page = owner.post(place, &lower).await;
         let said = format!("More is stored than that: {what} would go for good.");
@@ -104,7 +110,7 @@ async fn settings_that_delete_samples_or_the_log_ask_first() {
     assert_eq!(page.all("label:has([name=let_go])").len(), 2);
     let both = [&both[..], &[("let_go", "request_log")]].concat();
     let page = owner.submit(place, &both).await;
-    assert_eq!(page.one("[role=status].note"), "Saved. These go: 1 sample, requests of the log.");
+    assert_eq!(page.one("[role=status].note"), "Saved. These go: 1 sample, 2 requests of the log.");
     assert!(rows().await.is_empty());
 }
 

@@ -157,6 +157,21 @@ impl RequestLog for PostgresStore {
         row.map(|row| from_row(project, &row)).transpose()
     }
 
+    async fn logged_beyond(
+        &self,
+        project: ProjectId,
+        allowed: Logging,
+        now: Timestamp,
+    ) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(*) - $2::bigint,
+                          count(*) FILTER (WHERE asked IS NOT NULL AND ($3::bigint IS NULL OR at < $3))
+                   FROM request_log WHERE project_id = $1";
+        let since = (!allowed.texts.is_zero()).then(|| now.minus(allowed.texts).as_nanos());
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &signed(allowed.requests), &since];
+        let row = self.connections.query_one(sql, params).await?;
+        Ok((count(&row, 0)?, count(&row, 1)?))
+    }
+
     async fn sweep_logged(&self, now: Timestamp, at_most: NonZeroUsize) -> Result<u64, StoreError> {
         let old = "WITH old AS (SELECT ctid FROM request_log WHERE at < $1 LIMIT $2),
                         gone AS (DELETE FROM request_log WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)

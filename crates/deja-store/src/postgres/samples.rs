@@ -13,7 +13,9 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, text, text_or_none, time, time_or_none, unreadable, uuid, word};
+use super::rows::{
+    count, get, id, limit_of, signed, text, text_or_none, time, time_or_none, unreadable, uuid, word,
+};
 
 /// How many samples of a band the settings of the project `p` allow.
 fn of_a_band() -> String {
@@ -110,6 +112,13 @@ impl Samples for PostgresStore {
                    ORDER BY s.sample_id, s.band";
         let rows = self.connections.bulk(sql, &[&uuid(project.as_bytes()), &now.as_nanos()]).await?;
         rows.iter().map(|row| from_row(project, row)).collect()
+    }
+
+    async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(greatest(there - $2::bigint, 0)), 0)::bigint
+                   FROM (SELECT count(*) AS there FROM samples WHERE project_id = $1 GROUP BY band) bands";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &signed(allowed / BANDS as u64)];
+        count(&self.connections.query_one(sql, params).await?, 0)
     }
 
     async fn sweep_samples(&self, now: Timestamp, at_most: NonZeroUsize) -> Result<u64, StoreError> {

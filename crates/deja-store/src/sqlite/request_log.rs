@@ -85,6 +85,21 @@ impl RequestLog for SqliteStore {
         self.readers.one(sql, values, move |row| from_row(project, row)).await
     }
 
+    async fn logged_beyond(
+        &self,
+        project: ProjectId,
+        allowed: Logging,
+        now: Timestamp,
+    ) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(*) - ?2,
+                          (SELECT count(*) FROM request_log
+                           WHERE project_id = ?1 AND asked IS NOT NULL AND (?3 IS NULL OR at < ?3))
+                   FROM request_log WHERE project_id = ?1";
+        let values = (*project.as_bytes(), signed(allowed.requests), texts_since(allowed.texts, now));
+        let found = self.readers.one(sql, values, |row| Ok((count(row, 0)?, count(row, 1)?))).await?;
+        Ok(found.unwrap_or_default())
+    }
+
     async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let projects = self.memory.catalog.projects();
         self.writer
@@ -179,6 +194,11 @@ fn delete_surplus(
     gone.map(|gone| gone as u64)
 }
 
+/// Since when texts are kept; `None` keeps none.
+fn texts_since(kept: Duration, now: Timestamp) -> Option<i64> {
+    (!kept.is_zero()).then(|| now.minus(kept).as_nanos())
+}
+
 /// Forgets the texts of a project that are older than it keeps them.
 fn forget_texts(
     connection: &Connection,
@@ -190,7 +210,7 @@ fn forget_texts(
     let sql = "UPDATE request_log SET asked = NULL WHERE number IN (
                    SELECT number FROM request_log
                    WHERE project_id = ?1 AND asked IS NOT NULL AND (?2 IS NULL OR at < ?2) LIMIT ?3)";
-    let since = (!kept.is_zero()).then(|| now.minus(kept).as_nanos());
+    let since = texts_since(kept, now);
     let forgotten =
         connection.prepare_cached(sql)?.execute(params![project.as_bytes(), since, limit_of(limit)]);
     forgotten.map(|forgotten| forgotten as u64)

@@ -11,7 +11,7 @@ use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, NewSample, Sample, Sample
 use deja_core::store::{Samples, StoreError};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{limit_of, time, time_or_none, unreadable, word};
+use super::rows::{count, limit_of, signed, time, time_or_none, unreadable, word};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -33,6 +33,13 @@ impl Samples for SqliteStore {
                    ORDER BY s.sample_id, s.band";
         let values = (*project.as_bytes(), now.as_nanos());
         self.readers.all(sql, values, move |row| from_row(project, row)).await
+    }
+
+    async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(max(there - ?2, 0)), 0)
+                   FROM (SELECT count(*) AS there FROM samples WHERE project_id = ?1 GROUP BY band)";
+        let values = (*project.as_bytes(), signed(allowed / BANDS as u64));
+        Ok(self.readers.one(sql, values, |row| count(row, 0)).await?.unwrap_or_default())
     }
 
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -14,7 +14,7 @@ use crate::embedding::Similarity;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
 use crate::project::{Project, ProjectSettings};
-use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, MetEntry};
+use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry};
 use crate::store::{LogColumn, LogOrder, Order, Store};
 use crate::testing::{self, change};
 
@@ -26,6 +26,7 @@ register!["request_log":
     the_newest_that_the_settings_allow_are_kept,
     texts_end_by_the_settings_and_rows_by_their_age,
     what_a_project_no_longer_logs_is_gone_at_once,
+    what_would_go_is_counted_before,
     they_stay_with_their_project_and_not_with_their_entry,
 ];
 
@@ -279,6 +280,20 @@ async fn what_a_project_no_longer_logs_is_gone_at_once(mut store: Subject) {
     assert_eq!(all(&*store, one).await, []);
     let others = [with_text(two, "b", NOW), with_text(two, "b", NOW), with_text(two, "a", NOW)];
     assert_eq!(all(&*store, two).await, others, "another project's stay");
+}
+
+async fn what_would_go_is_counted_before(mut store: Subject) {
+    const DAY: i64 = 24 * 3600;
+    let (one, two) = (logging(&*store, 1, 100, 7).await, logging(&*store, 2, 100, 7).await);
+    let of_one = [with_text(one, "a", NOW), logged(one, "b"), with_text(one, "c", later(DAY))];
+    store.log_requests(&of_one).await.unwrap();
+    store.log_requests(&[with_text(two, "a", NOW)]).await.unwrap();
+    store.reopen().await;
+    for (requests, days, beyond) in [(3, 2, (0, 0)), (1, 1, (2, 1)), (0, 0, (3, 2))] {
+        let allowed = Logging { requests, texts: Duration::from_hours(24 * days) };
+        let counted = store.logged_beyond(one, allowed, later(2 * DAY)).await.unwrap();
+        assert_eq!(counted, beyond, "{requests} requests, {days} days");
+    }
 }
 
 async fn they_stay_with_their_project_and_not_with_their_entry(mut store: Subject) {

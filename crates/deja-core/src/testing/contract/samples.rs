@@ -96,6 +96,9 @@ async fn what_a_project_lets_go_is_gone(mut store: Subject) {
     for (allowed, left) in [(3, 3), (0, 0), (5, 0)] {
         let mut changed: Project = store.project("p1").await.unwrap().unwrap();
         changed.settings.samples = allowed * BANDS as u64;
+        let there = numbers(&*store, project, NOW).await.len();
+        let beyond = store.samples_beyond(project, changed.settings.samples).await.unwrap();
+        assert_eq!(beyond as usize, there - left, "what would go is said before");
         assert!(store.update_project(&changed, &change()).await.unwrap());
         assert_eq!(numbers(&*store, project, NOW).await.len(), left, "{allowed}");
         if allowed == 0 {

@@ -80,6 +80,19 @@ impl RequestLog for MemoryStore {
         Ok(of.find(|row| row.number == number).cloned())
     }
 
+    async fn logged_beyond(
+        &self,
+        project: ProjectId,
+        allowed: Logging,
+        now: Timestamp,
+    ) -> Result<(u64, u64), StoreError> {
+        let state = self.state();
+        let rows: Vec<_> = state.logged.iter().filter(|row| row.logged.project == project).collect();
+        let old = |row: &&&LogRow| allowed.texts.is_zero() || row.logged.at < now.minus(allowed.texts);
+        let texts = rows.iter().filter(|row| row.logged.text.is_some()).filter(old).count();
+        Ok(((rows.len() as u64).saturating_sub(allowed.requests), texts as u64))
+    }
+
     async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let mut state = self.state();
         let settings = |row: &LogRow| {

@@ -1,5 +1,6 @@
 //! Samples of the reference store.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
@@ -61,6 +62,14 @@ impl Samples for MemoryStore {
         let mut samples: Vec<_> = whole.collect();
         samples.sort_by_key(|sample| (sample.sampled.id, sample.sampled.band));
         Ok(samples)
+    }
+
+    async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {
+        let mut bands = BTreeMap::new();
+        for (_, band, _) in self.state().samples.keys().filter(|(of, ..)| *of == project) {
+            *bands.entry(*band).or_insert(0) += 1;
+        }
+        Ok(bands.values().map(|there: &u64| there.saturating_sub(allowed / BANDS as u64)).sum())
     }
 
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
