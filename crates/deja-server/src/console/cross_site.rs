@@ -12,10 +12,11 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use url::Url;
 
 use super::error::ConsoleError;
+use super::page::Frame;
 
 /// No inline script, no inline style, nothing from elsewhere, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; \
@@ -28,7 +29,7 @@ pub(super) async fn refuse(request: Request, next: Next) -> Response {
     let mut response = if safe || is_same_origin(request.headers()) {
         next.run(request).await
     } else {
-        ConsoleError::CrossSite.into_response()
+        ConsoleError::CrossSite.page(Frame::door(""), "")
     };
     let headers = response.headers_mut();
     for (name, value) in [

@@ -18,6 +18,7 @@ use deja_core::store::StoreError;
 use super::Console;
 use super::format;
 use super::page::{self, Frame};
+use super::session::Cookies;
 use crate::request_id;
 
 /// What to do about a search by text that did not end in time.
@@ -74,12 +75,15 @@ impl ConsoleError {
         Self::BadForm("A field is wrong".into())
     }
 
-    /// The page that says it in this frame, with `more` behind its text.
-    fn page(&self, mut frame: Frame, more: &str) -> Response {
-        let (status, title, text, onward) = self.parts();
+    /// The page that says it in this frame, to the request of this name.
+    pub(super) fn page(&self, mut frame: Frame, request: &str) -> Response {
+        let (status, title, text, onward) = self.parts(request);
         frame.title = title.into();
-        let mut response = page::error(&frame, &format!("{text}{more}"), onward);
+        let mut response = page::error(&frame, &text, onward);
         *response.status_mut() = status;
+        if let Self::Throttled(wait) = self {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
         response
     }
 
@@ -88,7 +92,7 @@ impl ConsoleError {
         !matches!(self, Self::SignIn { .. } | Self::Throttled(_) | Self::Overloaded | Self::Failed(_))
     }
 
-    fn parts(&self) -> (StatusCode, &'static str, String, (&'static str, &'static str)) {
+    fn parts(&self, request: &str) -> (StatusCode, &'static str, String, (&'static str, &'static str)) {
         const PROJECTS: (&str, &str) = ("/console/projects", "Go to projects");
         const SIGN_IN: (&str, &str) = ("/console/sign-in", "Go to sign-in");
         match self {
@@ -161,34 +165,26 @@ impl ConsoleError {
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Something failed",
-                "It is not your fault. Try again; if it stays, look at the disk and the server’s log.".into(),
+                format!(
+                    "It is not your fault. Try again; if it stays, look at the disk and the server’s log. It is the \
+                     request {request} there."
+                ),
                 PROJECTS,
             ),
         }
     }
 }
 
-/// Names a request that failed on its page: the log has what happened under that name.
-pub(super) async fn name(request: Request, next: Next) -> Response {
+/// Makes the page of an error. It has around it what stands around every page of who is signed in, and names a request that failed: the
+/// log has what happened under that name.
+pub(super) async fn page(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
+    let (cookies, uri) = (Cookies::of(request.headers()), request.uri().clone());
     let id = request_id::of(request.extensions()).to_owned();
-    let response = next.run(request).await;
-    match response.extensions().get::<ConsoleError>() {
-        Some(error @ ConsoleError::Failed(_)) => {
-            error.page(Frame::door(""), &format!(" It is the request {id} there."))
-        }
-        _ => response,
-    }
-}
-
-/// Puts around a page of an error what stands around every page of who is signed in.
-pub(super) async fn frame(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
-    let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
-    let response = next.run(request).await;
-    let error = response.extensions().get::<ConsoleError>().cloned();
-    match error.filter(ConsoleError::is_framed) {
-        Some(error) => error.page(Frame::around(&console, &headers, &path).await, ""),
-        None => response,
-    }
+    let mut response = next.run(request).await;
+    let Some(error) = response.extensions_mut().remove::<ConsoleError>() else { return response };
+    let frame =
+        if error.is_framed() { Frame::around(&console, &cookies, uri.path()).await } else { Frame::door("") };
+    error.page(frame, &id)
 }
 
 /// For an address that takes another method. A page that says what is wrong with a form has the form's address: whoever opens it anew,
@@ -208,10 +204,8 @@ impl IntoResponse for ConsoleError {
         if let Self::Failed(cause) = &self {
             tracing::error!(error.code = "console", "a page failed: {cause}");
         }
-        let mut response = self.page(Frame::door(""), "");
-        if let Self::Throttled(wait) = &self {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
-        }
+        // `page` makes the page.
+        let mut response = Response::default();
         response.extensions_mut().insert(self);
         response
     }
@@ -256,29 +250,14 @@ impl From<QueryError> for ConsoleError {
 
 #[cfg(test)]
 mod tests {
-    use axum::Router;
-    use axum::body::Body;
-    use axum::middleware::from_fn;
-    use axum::routing::get;
-    use http_body_util::BodyExt as _;
-    use tower::ServiceExt as _;
-    use tower_http::request_id::SetRequestIdLayer;
+    use axum::body::HttpBody as _;
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_page_that_failed_names_its_request_and_no_cause() {
-        let failing = get(|| async { Err::<(), _>(ConsoleError::Failed("disk full".into())) });
-        let router = Router::new()
-            .route("/", failing)
-            .layer(from_fn(name))
-            .layer(SetRequestIdLayer::x_request_id(request_id::Numbered));
-        let request = Request::get("/").header("x-request-id", "mine-7").body(Body::empty()).unwrap();
-        let response = router.oneshot(request).await.unwrap();
-        assert_eq!(response.status(), 500);
-        let page = response.into_body().collect().await.unwrap().to_bytes();
-        let page = String::from_utf8_lossy(&page);
-        assert!(page.contains("the request mine-7") && !page.contains("disk full"), "{page}");
+    #[test]
+    fn the_page_of_an_error_is_made_once() {
+        let answer = ConsoleError::NotFound.into_response();
+        assert!(answer.body().is_end_stream() && answer.extensions().get::<ConsoleError>().is_some());
     }
 
     #[test]
@@ -298,7 +277,7 @@ mod tests {
             ConsoleError::Failed("disk full".into()),
         ];
         for error in errors {
-            let (status, title, text, onward) = error.parts();
+            let (status, title, text, onward) = error.parts("mine-7");
             assert!(status.is_client_error() || status.is_server_error());
             assert!(!title.is_empty() && !text.is_empty() && onward.0.starts_with("/console"), "{error:?}");
             assert!(!text.contains("disk full"), "a cause is for the log");

@@ -87,7 +87,7 @@ pub(super) fn read(
     session: Option<&TokenHash>,
     place: &str,
 ) -> Option<Flash> {
-    sealed::open(console, &binding(session, place), cookies.get(console.secure, NAME)?)
+    sealed::open(console, &binding(session, place), &cookies.get(console.secure, NAME)?)
 }
 
 /// The header that clears the message.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, OriginalUri};
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::admin::{Acting, AdminError, Seen};
 use deja_core::clock::Timestamp;
@@ -99,9 +99,9 @@ impl Frame {
     }
 
     /// The frame of a page without a title for whoever sent this request, with what they see of the project of the path.
-    pub(super) async fn around(console: &Console, headers: &HeaderMap, path: &str) -> Self {
+    pub(super) async fn around(console: &Console, cookies: &Cookies, path: &str) -> Self {
         let door = Self::door("");
-        let Ok(Some(Who { operator, .. })) = session::find(console, headers).await else { return door };
+        let Ok(Some(Who { operator, .. })) = session::find(console, cookies).await else { return door };
         let slug = path.strip_prefix("/p/").and_then(|rest| rest.split('/').next());
         let seen = match slug {
             Some(slug) => console.admin.acting_for(&operator).seen(slug).await.ok(),

@@ -137,8 +137,7 @@ pub fn router(console: Arc<Console>) -> Router {
     let console = router
         .fallback(|| async { ConsoleError::NotFound })
         .method_not_allowed_fallback(error::wrong_method)
-        .layer(from_fn(error::name))
-        .layer(from_fn_with_state(console.clone(), error::frame))
+        .layer(from_fn_with_state(console.clone(), error::page))
         .layer(from_fn(cross_site::refuse))
         .with_state(console);
     Router::new()

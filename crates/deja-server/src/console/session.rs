@@ -59,7 +59,7 @@ pub(super) async fn require(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let who = match find(&console, request.headers()).await {
+    let who = match find(&console, &Cookies::of(request.headers())).await {
         Ok(who) => who,
         Err(error) => return error.into_response(),
     };
@@ -104,9 +104,9 @@ async fn seen(
 }
 
 /// Who the request's cookie belongs to. Notes that the session was used.
-pub(super) async fn find(console: &Console, headers: &HeaderMap) -> Result<Option<Who>, ConsoleError> {
-    let cookies = Cookies::of(headers);
-    let Some(token) = cookies.get(console.secure, NAME).and_then(PlainToken::parse) else { return Ok(None) };
+pub(super) async fn find(console: &Console, cookies: &Cookies) -> Result<Option<Who>, ConsoleError> {
+    let token = cookies.get(console.secure, NAME).and_then(|text| PlainToken::parse(&text));
+    let Some(token) = token else { return Ok(None) };
     let found = sessions::find(&console.admin, &token).await?;
     Ok(found.map(|(session, operator)| Who { operator, session }))
 }
@@ -117,22 +117,22 @@ pub(super) fn session_cookie(console: &Console, token: &PlainToken) -> Result<He
     cookie(console.secure, NAME, token.reveal(), Some(seconds))
 }
 
-/// A request's cookies.
-pub(super) struct Cookies(Vec<(String, String)>);
+/// A request's cookies, as its headers have them.
+pub(super) struct Cookies(Vec<HeaderValue>);
 
 impl Cookies {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let cookies = texts.flat_map(Cookie::split_parse).filter_map(Result::ok);
-        Self(cookies.map(|cookie| (cookie.name().to_owned(), cookie.value().to_owned())).collect())
+        Self(headers.get_all(COOKIE).iter().cloned().collect())
     }
 
     /// The cookie called `name`. Two of one name are none: one of them is not ours.
-    pub(super) fn get(&self, secure: bool, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, secure: bool, name: &str) -> Option<String> {
         let name = full_name(secure, name);
-        let mut found = self.0.iter().filter(|(n, _)| *n == name);
+        let texts = self.0.iter().filter_map(|value| value.to_str().ok());
+        let cookies = texts.flat_map(Cookie::split_parse).filter_map(Result::ok);
+        let mut found = cookies.filter(|cookie| cookie.name() == name);
         match (found.next(), found.next()) {
-            (Some((_, value)), None) => Some(value),
+            (Some(cookie), None) => Some(cookie.value().to_owned()),
             _ => None,
         }
     }
@@ -213,7 +213,7 @@ mod tests {
     fn of_two_cookies_with_one_name_none_counts() {
         let mut headers = HeaderMap::new();
         headers.append(COOKIE, HeaderValue::from_static("a=1; deja_session=x"));
-        assert_eq!(Cookies::of(&headers).get(false, NAME), Some("x"));
+        assert_eq!(Cookies::of(&headers).get(false, NAME).as_deref(), Some("x"));
         assert_eq!(Cookies::of(&headers).get(true, NAME), None);
         headers.append(COOKIE, HeaderValue::from_static("deja_session=y"));
         assert_eq!(Cookies::of(&headers).get(false, NAME), None);

@@ -49,12 +49,12 @@ pub(super) async fn get(
     Query(onward): Query<Onward>,
     headers: HeaderMap,
 ) -> Answer {
-    let next = session::local(&onward.next);
-    if session::find(&console, &headers).await?.is_some() {
+    let (next, cookies) = (session::local(&onward.next), Cookies::of(&headers));
+    if session::find(&console, &cookies).await?.is_some() {
         return Ok(Redirect::to(next).into_response());
     }
     let is_new = console.admin.store.operators().await?.is_empty();
-    let flash = flash::read(&console, &Cookies::of(&headers), None, PLACE);
+    let flash = flash::read(&console, &cookies, None, PLACE);
     let said = flash.is_some();
     let frame = Frame::door("Sign in").saying(flash);
     let mut response = html(&SignInPage { frame, next: next.to_owned(), email: String::new(), is_new });
@@ -100,7 +100,7 @@ pub(super) async fn begin(
     headers: &HeaderMap,
     next: &str,
 ) -> Answer {
-    if let Some(old) = session::find(console, headers).await? {
+    if let Some(old) = session::find(console, &Cookies::of(headers)).await? {
         sessions::end(&console.admin.acting_for(operator), &old.operator, &old.session.token).await?;
     }
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
