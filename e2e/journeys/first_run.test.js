@@ -24,6 +24,7 @@ test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   const key = await page.evaluate(() => navigator.clipboard.readText());
   assert.equal(key, shown);
   await page.getByRole("button", { name: "I have copied it" }).click();
+  await page.locator("dialog").waitFor({ state: "hidden" });
   await page.reload();
   assert.ok(!(await page.content()).includes(key), "a key is shown once");
 

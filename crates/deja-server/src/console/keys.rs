@@ -31,6 +31,8 @@ struct KeysPage {
     keys: Vec<Row>,
     next: Option<String>,
     first: Option<String>,
+    paged: Paged,
+    long: bool,
     form: NewForm,
 }
 
@@ -140,10 +142,11 @@ async fn page(
     let sort = paged.sort().filter(|sort| SORTED.contains(&sort.column));
     let descends = sort.zip(sort.and_then(|sort| COLUMNS.get(sort.column)));
     let descends = descends.is_some_and(|(sort, (_, of))| sort.descends(*of));
-    let page = paged.page(&here, keys, descends, |(key, usage)| place(key, usage, sort, visit.now()));
+    let place = |(key, usage): &(ApiKey, KeyUsage)| place(key, usage, sort, visit.now());
+    let page = paged.page(&here, keys, descends, place, |(key, _)| [key.name.as_str(), key.shown.as_str()]);
     let head = COLUMNS.into_iter().enumerate().map(|(at, (name, of))| {
         let column = Column::new(name, of);
-        let address = |sort: &str| format!("{here}{}", query(&[("sort", sort)]));
+        let address = |sort: &str| format!("{here}{}", query(&[("q", &paged.q), ("sort", sort)]));
         if SORTED.contains(&at) { column.sorted(at, sort, address) } else { column }
     });
     let rows = page.rows.into_iter().map(|(key, usage)| Row {
@@ -166,6 +169,8 @@ async fn page(
         keys: rows.collect(),
         next: page.next,
         first: page.first,
+        long: page.long,
+        paged: paged.clone(),
         form,
     })
 }

@@ -144,10 +144,10 @@ fn window(tokens: u32, week: &Totals) -> String {
     match week.not_exact() {
         0 => rule,
         all => format!(
-            "{rule} Of the last 7 days’ prompts that were not stored word for word {} were longer ({} of {}).",
-            format::percent(Some(week.too_long as f64 / all as f64)),
+            "{rule} In the last 7 days {} of the {} prompts that were no exact hits were longer ({}).",
             count(week.too_long),
-            count(all)
+            count(all),
+            format::percent(Some(week.too_long as f64 / all as f64))
         ),
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use deja_core::store::Cursor;
+use deja_core::store::{Cursor, folded};
 use serde::Deserialize;
 
 use super::filter::query;
@@ -13,15 +13,19 @@ use super::sort::Sort;
 
 /// Rows of a page.
 const PAGE: usize = 100;
+/// Rows that are seen at a glance: more can be searched.
+const GLANCE: usize = 10;
 
 /// What an address says of the page.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Paged {
+    /// A part of a row's name.
+    pub(super) q: String,
     /// The place of the last row of the page before.
     after: String,
     /// What the list is sorted by.
-    sort: String,
+    pub(super) sort: String,
 }
 
 /// A page of rows, with the addresses of the next one and of the first.
@@ -29,23 +33,32 @@ pub(super) struct Page<T> {
     pub(super) rows: Vec<T>,
     pub(super) next: Option<String>,
     pub(super) first: Option<String>,
+    /// Whether the list is long enough to be searched.
+    pub(super) long: bool,
 }
 
 impl Paged {
-    /// The page of the list at `here`, ordered by the places of its rows; the greatest first, if it `descends`.
+    /// The page of the list at `here`: of the rows that have one of these `names`, ordered by their places; the greatest first, if
+    /// it `descends`.
     pub(super) fn page<T>(
         &self,
         here: &str,
-        rows: Vec<T>,
+        mut rows: Vec<T>,
         descends: bool,
         place: impl Fn(&T) -> String,
+        names: impl Fn(&T) -> [&str; 2],
     ) -> Page<T> {
+        let (long, part) = (rows.len() > GLANCE, folded(self.q.trim()));
+        rows.retain(|row| names(row).iter().any(|name| folded(name).contains(&part)));
         let (rows, next) = page(rows, place, &self.after, descends);
-        let address = |after: &str| format!("{here}{}", query(&[("sort", &self.sort), ("after", after)]));
+        let address = |after: &str| {
+            format!("{here}{}", query(&[("q", &self.q), ("sort", &self.sort), ("after", after)]))
+        };
         Page {
             rows,
             next: next.map(|after| address(&after)),
             first: (!self.after.is_empty()).then(|| address("")),
+            long,
         }
     }
 

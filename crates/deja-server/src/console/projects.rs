@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Totals;
-use deja_core::project::Tier;
+use deja_core::project::{Project, Tier};
 use serde::Deserialize;
 
 use super::chart::{Unit, sparkline};
@@ -29,6 +29,8 @@ struct ProjectsPage {
     saved: String,
     next: Option<String>,
     first: Option<String>,
+    paged: Paged,
+    long: bool,
 }
 
 /// A small chart, and its values in words.
@@ -70,7 +72,10 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     for (_, week) in &listed {
         all.add(week);
     }
-    let page = paged.page("/console/projects", listed, false, |(project, _)| project.slug.to_string());
+    let place = |(project, _): &(Project, Totals)| project.slug.to_string();
+    let page = paged.page("/console/projects", listed, false, place, |(project, _)| {
+        [project.name.as_str(), project.slug.as_str()]
+    });
     let rows = page.rows.into_iter().map(|(project, week)| {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
@@ -95,6 +100,8 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
         saved: format::money_known(all.saved, all.unpriced),
         next: page.next,
         first: page.first,
+        long: page.long,
+        paged,
     };
     Ok(visit.page(&page))
 }

@@ -137,9 +137,9 @@ fn figures(known: &Figures) -> Vec<(&'static str, String, String)> {
             format!("{} with a label", format::count(known.labels as u64)),
         ),
         (
-            "By proof only",
+            "Hard to judge",
             format::percent((known.samples > 0).then_some(quality.proof_only)),
-            "not English, code, or long".into(),
+            "of what came near: not English, code, or long".into(),
         ),
     ]
 }

@@ -254,8 +254,9 @@ fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
         (of != OfSurface::default()).then(|| Ranked { name: surface.as_str().into(), href: None, cells })
     };
     let titles = ("surfaces", "Usage per surface");
+    let note = "A surface is the endpoint that an application calls. “query” is deja’s own API.";
     let head = head("Surface", ["Answered", "Hits", "Hit rate", "Passed on"]);
-    Table::sorted(project, asked, titles, None, head, Surface::ALL.into_iter().filter_map(row))
+    Table::sorted(project, asked, titles, Some(note), head, Surface::ALL.into_iter().filter_map(row))
 }
 
 /// Why scopes were new, and how many for that reason.

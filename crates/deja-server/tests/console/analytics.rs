@@ -176,7 +176,7 @@ async fn seven_days_are_168_hours_on_every_page() {
     let page = member.get("/console/p/furnished").await;
     assert!(figure(&page, "Saved").1.ends_with("saved in 7 days: $2.00"), "{}", page.text());
     let told = page.one("#window");
-    assert!(told.contains(" 50.0% were longer (1 of 2)"), "{told}");
+    assert!(told.contains(" 1 of the 2 prompts that were no exact hits were longer (50.0%)"), "{told}");
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn surfaces_streams_and_scopes_are_told() {
     let cells = page.all("#surfaces tbody td");
     assert_eq!(cells, ["1", "0", "0.0%", "0", "5", "1", "20.0%", "0", "1", "0", "–", "1"]);
     let (share, began) = figure(&page, "Streams");
-    assert!(share == "66.7%" && began.starts_with("first byte: p50 "), "{share} {began}");
+    assert!(share == "66.7%" && began.starts_with("of the answers; first byte: median "), "{share} {began}");
     let csv = member.get("/console/p/furnished/analytics/streams.csv?range=1h").await;
     let column = |at| {
         let cells = csv.body.lines().skip(1).map(move |line| line.split(',').nth(at).unwrap());
@@ -398,7 +398,7 @@ async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
     let exact = UsageEvent { outcome: Outcome::ExactHit, ..event };
     record(&world, [event, event, event, long, exact]).await;
     let told = member.get("/console/p/furnished").await.one("#window");
-    assert!(told.contains(" 25.0% were longer (1 of 4)"), "{told}");
+    assert!(told.contains(" 1 of the 4 prompts that were no exact hits were longer (25.0%)"), "{told}");
 }
 
 #[tokio::test]

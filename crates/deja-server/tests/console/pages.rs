@@ -213,6 +213,18 @@ async fn a_page_of_an_error_has_the_navigation_of_who_is_signed_in() {
 }
 
 #[tokio::test]
+async fn a_page_that_failed_names_its_request_and_no_cause() {
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
+    world.wired.store.close().await.unwrap();
+    let request = Request::get("/console/p/shop").header("x-request-id", "mine-7").body(Body::empty());
+    let page = owner.send(request.unwrap()).await;
+    assert_eq!((page.status, page.one("h1").as_str()), (500, "Something failed"));
+    assert!(page.text().contains("It is the request mine-7 there."), "{}", page.text());
+    assert!(!page.text().contains("closed"), "a cause is for the log: {}", page.text());
+    sound(&page, "/console/p/shop");
+}
+
+#[tokio::test]
 async fn the_address_of_a_form_leads_to_its_page() {
     let world = World::new().await;
     world.project("Shop").await;
@@ -362,6 +374,43 @@ async fn projects_and_keys_are_paged() {
         let sorted = owner.get(&link).await;
         assert_eq!((sorted.all("tbody tr").len(), sorted.all("[aria-sort]").len()), (100, 1), "{link}");
     }
+}
+
+#[tokio::test]
+async fn long_lists_of_projects_and_keys_are_searched_by_name() {
+    let world = World::new().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let mut made = Vec::new();
+    for number in 0..11 {
+        world.project(&format!("École {number:02}")).await;
+        assert_eq!(owner.get("/console/projects").await.all("#q").len(), usize::from(number == 10));
+        made.push(keys::create(&world.acting(), "ecole-00", key(&format!("Key {number:02}"))).await.unwrap());
+    }
+    let keys = "/console/p/ecole-00/keys";
+    let prefix = made[3].key.shown.as_str();
+    for (list, asked, found) in [
+        ("/console/projects", "éCOLE 07", "École 07"),
+        ("/console/projects", " ecole-08 ", "École 08"),
+        (keys, "key 10", "Key 10"),
+        (keys, prefix, "Key 03"),
+    ] {
+        let search: String = url::form_urlencoded::byte_serialize(asked.as_bytes()).collect();
+        let page = owner.get(&format!("{list}?q={search}")).await;
+        assert_eq!(page.attributes("#q", "value"), [asked]);
+        let rows = page.all("tbody th");
+        assert!(rows.len() == 1 && rows[0].starts_with(found), "{rows:?}");
+        let page = owner.get(&format!("{list}?q=nothing")).await;
+        assert_eq!(
+            (page.all("tbody tr").len(), page.attributes(".empty a", "href")),
+            (0, vec![list.to_owned()])
+        );
+        sound(&page, list);
+    }
+    // The order and the pages keep it.
+    let page = owner.get(&format!("{keys}?q=key&sort=-0")).await;
+    assert!(page.attributes("thead a", "href").iter().all(|href| href.contains("q=key&")), "{}", page.body);
+    assert_eq!(page.attributes("form.filters [name=sort]", "value"), ["-0"]);
+    assert_eq!(page.all("tbody th")[0], "Key 10");
 }
 
 #[tokio::test]

@@ -33,6 +33,9 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     let row = page.one(ROWS);
     assert!(row.contains("hit by meaning") && row.contains("0.900") && row.contains("answered"), "{row}");
     assert!(row.contains("Console") && row.contains("$1.50") && row.contains("3.00 ms"), "{row}");
+    // Exactly when, in words that need no mouse.
+    let at = page.attributes("tbody time", "datetime").remove(0);
+    assert_eq!(page.one("tbody time"), at.replace('T', " ").replace('Z', " UTC"));
     assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
     assert_eq!(page.headers.get("refresh"), None);
     let console = KeyId::from_bytes([0; 16]);

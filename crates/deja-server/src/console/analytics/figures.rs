@@ -82,7 +82,7 @@ pub(super) fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         (
             "Passed on",
             count(totals.passed),
-            "or asked afresh: could not have been hits, no part of the hit rate".into(),
+            "could not be hits, or wanted a new answer; no part of the hit rate".into(),
         ),
         (
             "Not answered",
@@ -112,7 +112,11 @@ fn streams(all: &Rollup) -> (&'static str, String, String) {
     let ms = |q| latency(all, Latency::FirstByte, q).map_or("–".into(), format::millis);
     let answered = all.totals.hits() + all.totals.misses;
     let share = (answered > 0).then(|| streamed(all) as f64 / answered as f64);
-    ("Streams", format::percent(share), format!("first byte: p50 {}, p99 {}", ms(0.5), ms(0.99)))
+    (
+        "Streams",
+        format::percent(share),
+        format!("of the answers; first byte: median {}, p99 {}", ms(0.5), ms(0.99)),
+    )
 }
 
 /// How often a request in a wire format had a scope of its own, where nothing can be found, and the most frequent cause.

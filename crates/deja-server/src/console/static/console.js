@@ -116,8 +116,8 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   if (Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) continue;
   const here = `${(/:\d\d:/.test(time.title + time.textContent) ? exact : zone).format(at)} here`;
   time.title = time.title ? `${time.title}; ${here}` : here;
-  // Where the moment itself is written, so is the other one.
-  if (/^\d{4}-/.test(time.textContent)) time.append(` (${here})`);
+  // Where the moment itself is written, so is the other one, if there is room.
+  if (/^\d{4}-/.test(time.textContent) && !time.closest(".brief")) time.append(` (${here})`);
 }
 
 // Fields of a moment have the time zone of the browser; what is sent is UTC, and stands below. One that nobody changed is sent as it
