@@ -37,6 +37,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (23, include_str!("../../migrations/postgres/0023_entries_by_hits.sql")),
     (24, include_str!("../../migrations/postgres/0024_claims_again.sql")),
     (25, include_str!("../../migrations/postgres/0025_taken.sql")),
+    (26, include_str!("../../migrations/postgres/0026_label_in_quarantine.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
 //! What must not answer what, in memory: a hit asks for it without a look at the database. The writer thread keeps it
 //! as the tables are.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use deja_core::embedding::Similarity;
 use deja_core::id::ProjectId;
 use deja_core::store::Probe;
 use parking_lot::RwLock;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
 use super::EmbedderNumber;
 use super::index::{Row, Vector};
@@ -18,7 +19,7 @@ use super::rows::unreadable;
 /// Pairs of prompts by project, and the entries in quarantine.
 #[derive(Default)]
 pub(super) struct Forbidden {
-    projects: RwLock<HashMap<ProjectId, Arc<Pairs>>>,
+    projects: RwLock<HashMap<ProjectId, Arc<RwLock<Pairs>>>>,
     quarantine: RwLock<HashSet<Row>>,
 }
 
@@ -40,12 +41,18 @@ impl Forbidden {
     }
 
     /// The pairs of a project, if it has any.
-    pub(super) fn of(&self, project: ProjectId) -> Option<Arc<Pairs>> {
+    pub(super) fn of(&self, project: ProjectId) -> Option<Arc<RwLock<Pairs>>> {
         self.projects.read().get(&project).cloned()
     }
 
     pub(super) fn put(&self, project: ProjectId, pairs: Pairs) {
-        self.projects.write().insert(project, Arc::new(pairs));
+        self.projects.write().insert(project, Arc::new(RwLock::new(pairs)));
+    }
+
+    /// Has one pair of a project as it is now.
+    pub(super) fn set(&self, project: ProjectId, pair: Pair) {
+        let pairs = self.projects.write().entry(project).or_default().clone();
+        pairs.write().set(pair);
     }
 
     /// Whether an entry answers its own prompt only.
@@ -66,13 +73,30 @@ impl Forbidden {
     }
 }
 
-/// The pairs of prompts of a project that must not answer each other.
+/// The pairs of prompts of a project that must not answer each other: the prompts by the prompt of an entry, with the vectors of
+/// those that were asked. Each pair stands under both of its prompts.
 #[derive(Default)]
-pub(super) struct Pairs {
-    /// The prompts whose entries must not answer a prompt.
-    others: HashMap<PromptHash, HashSet<PromptHash>>,
-    /// The vectors of the prompts that entries of a prompt must not answer.
-    blocked: HashMap<PromptHash, Vec<Vector>>,
+pub(super) struct Pairs(HashMap<PromptHash, HashMap<PromptHash, Option<Vector>>>);
+
+/// One pair, as it is now.
+pub(super) struct Pair {
+    prompts: [PromptHash; 2],
+    rows: Pairs,
+}
+
+impl Pair {
+    /// What the database holds for two prompts of a project, whichever of them was asked, with vectors of the embedder `own`.
+    pub(super) fn read(
+        connection: &Connection,
+        project: ProjectId,
+        own: Option<EmbedderNumber>,
+        [one, other]: [&str; 2],
+    ) -> rusqlite::Result<Self> {
+        let sql = "SELECT asked, matched, iif(embedder = ?2, vector, NULL) FROM wrong_answers
+                   WHERE project_id = ?1 AND asked IN (?3, ?4) AND (asked, matched) IN (VALUES (?3, ?4), (?4, ?3))";
+        let rows = Pairs::select(connection, sql, params![project.as_bytes(), own, one, other])?;
+        Ok(Self { prompts: [one, other].map(PromptHash::of), rows })
+    }
 }
 
 impl Pairs {
@@ -82,22 +106,42 @@ impl Pairs {
         project: ProjectId,
         own: Option<EmbedderNumber>,
     ) -> rusqlite::Result<Self> {
+        let sql = "SELECT asked, matched, iif(embedder = ?2, vector, NULL) FROM wrong_answers WHERE project_id = ?1";
+        Self::select(connection, sql, params![project.as_bytes(), own])
+    }
+
+    fn select(connection: &Connection, sql: &str, values: impl Params) -> rusqlite::Result<Self> {
         let mut pairs = Self::default();
-        let mut select = connection.prepare_cached(
-            "SELECT asked, matched, iif(embedder = ?2, vector, NULL) FROM wrong_answers WHERE project_id = ?1",
-        )?;
-        let mut rows = select.query(params![project.as_bytes(), own])?;
+        let mut select = connection.prepare_cached(sql)?;
+        let mut rows = select.query(values)?;
         while let Some(row) = rows.next()? {
             let asked = PromptHash::of(row.get_ref(0)?.as_str()?);
             let matched = PromptHash::of(row.get_ref(1)?.as_str()?);
-            pairs.others.entry(asked).or_default().insert(matched);
-            pairs.others.entry(matched).or_default().insert(asked);
+            pairs.of(asked).entry(matched).or_default();
+            let blocked = pairs.of(matched).entry(asked).or_default();
             if let Some(bytes) = row.get_ref(2)?.as_blob_or_null()? {
-                let vector = Vector::from_bytes(bytes).ok_or_else(|| unreadable(2, "not a vector"))?;
-                pairs.blocked.entry(matched).or_default().push(vector);
+                *blocked = Some(Vector::from_bytes(bytes).ok_or_else(|| unreadable(2, "not a vector"))?);
             }
         }
         Ok(pairs)
+    }
+
+    fn of(&mut self, prompt: PromptHash) -> &mut HashMap<PromptHash, Option<Vector>> {
+        self.0.entry(prompt).or_default()
+    }
+
+    fn set(&mut self, Pair { prompts: [one, other], rows }: Pair) {
+        for (prompt, other) in [(one, other), (other, one)] {
+            if let Entry::Occupied(mut others) = self.0.entry(prompt) {
+                others.get_mut().remove(&other);
+                if others.get().is_empty() {
+                    others.remove();
+                }
+            }
+        }
+        for (prompt, others) in rows.0 {
+            self.of(prompt).extend(others);
+        }
     }
 
     /// See `WrongAnswers::is_forbidden`, for a probe of the embedder whose vectors these are.
@@ -105,13 +149,13 @@ impl Pairs {
         if probe.prompt == *matched {
             return false;
         }
+        let Some(others) = self.0.get(matched) else { return false };
         let nearer = |blocked: &Vector| blocked.similarity(probe.embedding.as_slice()) > similarity;
-        self.forbid_pair(&probe.prompt, matched)
-            || self.blocked.get(matched).is_some_and(|blocked| blocked.iter().any(nearer))
+        others.contains_key(&probe.prompt) || others.values().flatten().any(nearer)
     }
 
     /// Whether these two prompts, which differ, must not answer each other.
     pub(super) fn forbid_pair(&self, one: &PromptHash, other: &PromptHash) -> bool {
-        one != other && self.others.get(one).is_some_and(|others| others.contains(other))
+        one != other && self.0.get(one).is_some_and(|others| others.contains_key(other))
     }
 }

@@ -13,7 +13,7 @@ use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, Sto
 use rusqlite::{Connection, params};
 
 use super::entries::{embedder_number, remove};
-use super::forbidden::Pairs;
+use super::forbidden::{Pair, Pairs};
 use super::index::{Row, Vector};
 use super::rows::{count, limit_of, time, word};
 use super::{Done, SqliteStore, audit};
@@ -129,9 +129,10 @@ impl Said {
     fn quarantine(&self, connection: &Connection, row: Row, at: Timestamp) -> rusqlite::Result<bool> {
         let put = connection
             .prepare_cached(
-                "INSERT OR IGNORE INTO quarantine (entry, project_id, since) SELECT ?1, ?2, ?3
-                 WHERE (SELECT count(DISTINCT asked_hash) FROM labels
-                        WHERE entry = ?1 AND source <> 'judge' AND met = 'served' AND NOT answers AND at > ?4) >= ?5",
+                "INSERT INTO quarantine (entry, project_id, since) SELECT ?1, ?2, ?3
+                 WHERE NOT EXISTS (SELECT 1 FROM quarantine WHERE entry = ?1)
+                       AND (SELECT count(DISTINCT asked_hash) FROM labels
+                            WHERE entry = ?1 AND source <> 'judge' AND met = 'served' AND NOT answers AND at > ?4) >= ?5",
             )?
             .execute(params![
                 row,
@@ -162,9 +163,13 @@ impl Labels for SqliteStore {
                 if labelled == Labelled::Kept {
                     return Ok(Done::quiet(Some(labelled)));
                 }
-                let pairs = Pairs::read(connection, project, memory.own_embedder())?;
+                // All of the project's would take longer the more of them there are, and all who write wait.
+                let matched: String = connection
+                    .prepare_cached("SELECT prompt FROM entries WHERE entry = ?1")?
+                    .query_row([row], |row| row.get(0))?;
+                let pair = Pair::read(connection, project, memory.own_embedder(), [&said.asked, &matched])?;
                 Ok(Done::then(Some(labelled), move || {
-                    memory.forbidden.put(project, pairs);
+                    memory.forbidden.set(project, pair);
                     if labelled == Labelled::Quarantined {
                         memory.forbidden.quarantine(row);
                     }

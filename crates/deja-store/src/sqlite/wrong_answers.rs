@@ -14,30 +14,30 @@ use deja_core::store::{Probe, Quarantined, StoreError, WrongAnswers};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::remove;
-use super::forbidden::Pairs;
+use super::forbidden::Pair;
 use super::rows::{count, limit_of, number_before, signed, time, word};
 use super::{Done, SqliteStore};
 
 /// Deletes the pair ?2, ?3 of the project ?1, whoever made it and whichever of the two was asked.
 const ALLOW: &str = "DELETE FROM wrong_answers
-     WHERE project_id = ?1 AND (asked, matched) IN (VALUES (?2, ?3), (?3, ?2))";
+     WHERE project_id = ?1 AND asked IN (?2, ?3) AND (asked, matched) IN (VALUES (?2, ?3), (?3, ?2))";
 /// What people said that made it.
 const UNSAY: &str = "DELETE FROM labels WHERE number IN (
          SELECT l.number FROM labels l JOIN entries e ON e.entry = l.entry
          WHERE l.project_id = ?1 AND l.source <> 'judge' AND l.met = 'served' AND NOT l.answers
                AND (l.asked, e.prompt) IN (VALUES (?2, ?3), (?3, ?2)))";
 
-/// Allows a pair; `false` if there is none of this number.
-fn allow(connection: &Connection, project: ProjectId, number: u64) -> rusqlite::Result<bool> {
+/// Allows the pair of this number, and gives its prompts; `None` if there is none.
+fn allow(connection: &Connection, project: ProjectId, number: u64) -> rusqlite::Result<Option<[String; 2]>> {
     let pair: Option<(String, String)> = connection
         .prepare_cached("SELECT asked, matched FROM wrong_answers WHERE project_id = ?1 AND number = ?2")?
         .query_row(params![project.as_bytes(), signed(number)], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((asked, matched)) = pair else { return Ok(false) };
+    let Some((asked, matched)) = pair else { return Ok(None) };
     for sql in [ALLOW, UNSAY] {
         connection.prepare_cached(sql)?.execute(params![project.as_bytes(), asked, matched])?;
     }
-    Ok(true)
+    Ok(Some([asked, matched]))
 }
 
 #[async_trait]
@@ -51,6 +51,7 @@ impl WrongAnswers for SqliteStore {
     ) -> Result<bool, StoreError> {
         let own = self.memory.embedder.as_ref().is_some_and(|(own, _)| own == probe.embedder);
         Ok(self.memory.forbidden.of(project).is_some_and(|pairs| {
+            let pairs = pairs.read();
             if own {
                 pairs.forbid(&probe, matched, similarity)
             } else {
@@ -85,11 +86,10 @@ impl WrongAnswers for SqliteStore {
     async fn allow(&self, project: ProjectId, number: u64, change: &Change) -> Result<bool, StoreError> {
         let memory = Arc::clone(&self.memory);
         self.audited(change, move |connection| {
-            if !allow(connection, project, number)? {
-                return Ok(Done::quiet(false));
-            }
-            let pairs = Pairs::read(connection, project, memory.own_embedder())?;
-            Ok(Done::then(true, move || memory.forbidden.put(project, pairs)))
+            let Some(prompts) = allow(connection, project, number)? else { return Ok(Done::quiet(false)) };
+            let prompts = prompts.each_ref().map(String::as_str);
+            let pair = Pair::read(connection, project, memory.own_embedder(), prompts)?;
+            Ok(Done::then(true, move || memory.forbidden.set(project, pair)))
         })
         .await
     }

@@ -2,12 +2,15 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use deja_core::cache::Labelled;
+use deja_core::store::NewLabel;
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open, schema_version};
 
-use crate::support::{assert_whole, embedder, entry, project, scope, store_in};
+use crate::support::{assert_whole, embedder, entry, project, project_id, scope, store_in, vector, wrong};
 
 /// The error of opening `directory`, as text.
 async fn refusal(directory: &Path) -> (OpenError, String) {
@@ -131,4 +134,24 @@ async fn a_backup_that_fails_leaves_no_file() {
     let file = target.path().join("backup.db");
     assert!(deja_store::backup(directory.path(), &file).await.is_err());
     assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+}
+
+/// All who write wait for it, so it must not take longer the more pairs there are.
+#[tokio::test]
+async fn a_label_reads_its_own_pair_and_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    filled(directory.path()).await;
+    let store = store_in(directory.path()).await;
+    let by = (embedder(), vector(1));
+    let says = async |asked: &str, answers| {
+        let label = NewLabel { vector: Some((&by.0, &by.1)), answers, ..wrong(7, asked) };
+        store.label(project_id(1), label, &change()).await.unwrap()
+    };
+    assert_eq!(says("a", false).await, Some(Labelled::Forbidden));
+    let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
+    database.execute("UPDATE wrong_answers SET vector = x'00'", []).unwrap();
+    assert_eq!(says("b", false).await, Some(Labelled::Forbidden));
+    assert_eq!(says("b", true).await, Some(Labelled::Allowed));
+    let number = store.wrong_answers(project_id(1), None, NonZeroUsize::MIN).await.unwrap()[0].number;
+    assert!(store.allow(project_id(1), number, &change()).await.unwrap());
 }

@@ -77,7 +77,7 @@ impl Entries for SqliteStore {
         let pairs = self.memory.forbidden.of(scope.project());
         let is_forbidden = |found: &Found, entry: &Entry| {
             let matched = || PromptHash::of(&entry.prompt);
-            pairs.as_ref().is_some_and(|pairs| pairs.forbid(&probe, &matched(), found.similarity))
+            pairs.as_ref().is_some_and(|pairs| pairs.read().forbid(&probe, &matched(), found.similarity))
                 || self.memory.forbidden.is_in_quarantine(found.row)
         };
         // One that was deleted since the scan has no text any more.
