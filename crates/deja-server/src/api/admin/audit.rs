@@ -21,7 +21,7 @@ pub(super) struct Wanted {
     project: Option<String>,
     /// Rows at most, 1 to 10,000; 50 if it is not given.
     #[param(value_type = Option<u32>, example = 50)]
-    limit: Option<u32>,
+    limit: Option<String>,
 }
 
 /// The last changes, newest first
@@ -36,7 +36,8 @@ pub(super) async fn list(
     caller: Caller,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<List<AuditView>>, Refusal> {
-    let limit = wanted.limit.unwrap_or(50) as usize;
+    let limit = wanted.limit.map_or(Ok(50), |limit| limit.parse());
+    let limit = limit.map_err(|_| Refusal::Bad("limit must be a whole number from 1 to 10000".into()))?;
     let lines = audit::list(&caller.acting(), wanted.project.as_deref(), limit).await?;
     Ok(List::of(lines, AuditView::from))
 }

@@ -15,8 +15,8 @@ use deja_core::operator::Operator;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-use super::AdminApi;
 use super::refusal::Refusal;
+use super::{AdminApi, shape};
 use crate::api::body::{object, read};
 use crate::auth::bearer;
 
@@ -76,7 +76,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<AdminApi>> for Sent<T> {
         let mut room = api.app.by_operators().of(caller);
         let body = read(&head.headers, body, api.app.limits(), &mut room).await?;
         let text = object(&body, "what /docs names").map_err(Refusal::Bad)?;
-        serde_json::from_str(text).map(Self).map_err(|error| Refusal::Bad(format!("the body: {error}")))
+        shape::parse(text).map(Self).map_err(Refusal::Bad)
     }
 }
 

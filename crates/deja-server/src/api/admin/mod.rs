@@ -9,6 +9,7 @@ pub mod openapi;
 mod projects;
 mod providers;
 mod refusal;
+mod shape;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use deja_core::admin::AdminError;
 use deja_core::member::Rank;
 
+use super::shape;
 use crate::api::error::{ApiError, ERROR_CODE, ErrorBody, OVERLOADED, UNAVAILABLE};
 
 /// Why a request was not done.
@@ -139,7 +140,8 @@ impl From<PathRejection> for Refusal {
 
 impl From<QueryRejection> for Refusal {
     fn from(error: QueryRejection) -> Self {
-        Self::Bad(format!("the query string: {}", error.body_text()))
+        let text = error.body_text();
+        Self::Bad(shape::told("the query string", text.rsplit_once(": ").map_or(&*text, |(_, error)| error)))
     }
 }
 

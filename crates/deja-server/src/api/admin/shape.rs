@@ -1,0 +1,51 @@
+//! What is wrong with the shape of what was sent, in the words of the document. Libraries name Rust's types and quote what came.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Deserializer;
+
+use crate::api::body::invalid_json;
+
+/// Longest name of an unknown member that is told, in characters.
+const LONGEST: usize = 64;
+
+/// Reads the text of a JSON object.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let _: IgnoredAny = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
+    serde_path_to_error::deserialize(&mut Deserializer::from_str(text))
+        .map_err(|error| told(&error.path().to_string(), &error.inner().to_string()))
+}
+
+/// What is wrong with the member at `path`.
+pub(super) fn told(path: &str, error: &str) -> String {
+    let error = error.rsplit_once(" at line ").map_or(error, |(error, _)| error);
+    let (problem, expected) = error.rsplit_once(", expected ").unwrap_or((error, ""));
+    let named = || problem.split('`').nth(1).unwrap_or_default().chars().take(LONGEST).collect::<String>();
+    match problem.split(' ').next() {
+        Some("missing") => format!("{} is required", named()),
+        Some("duplicate") => format!("{} is there twice", named()),
+        Some("unknown") if problem.starts_with("unknown field") => {
+            let known = expected.strip_prefix("one of ").unwrap_or(expected);
+            format!("there is no member `{}`: known are {known}", named())
+        }
+        Some("unknown") => format!("{path} must be {expected}"),
+        // What else than a string cannot be a word of a list has no type in the error.
+        Some("invalid" | "expected") if problem != error || problem == "expected value" => {
+            format!("{path} must be {}", kind(expected))
+        }
+        _ => format!("{path}: {error}"),
+    }
+}
+
+/// A type of Rust or of a library, as the document has it.
+fn kind(expected: &str) -> &str {
+    match expected {
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number from 0 to 18446744073709551615",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a timestamp string" => "a time such as 2035-01-31T00:00:00Z",
+        "" | "unit" | "string or map" => "a string",
+        other => other,
+    }
+}
