@@ -9,7 +9,7 @@ use utoipa::openapi::path::{
 };
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::SchemaType;
+use utoipa::openapi::schema::{AnyOfBuilder, SchemaType};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::server::{Server, ServerBuilder, ServerVariableBuilder};
 use utoipa::openapi::tag::TagBuilder;
@@ -143,7 +143,7 @@ fn asked(path: &str, endpoint: Endpoint) -> Operation {
         answered = answered.header_ref(ANTHROPICS_ID, described(ANTHROPICS_ID));
     }
     let controls = CONTROLS.iter().map(|(name, about)| control(name, about));
-    operation(path, summary, endpoint.wire())
+    operation(path, summary, error_of(endpoint.wire()).0)
         .parameters(Some(controls))
         .request_body(Some(body(matches!(endpoint, Endpoint::Gemini { .. }))))
         .response("200", answered.build())
@@ -158,7 +158,6 @@ const STREAMED: (&str, &[&str]) = ("What the provider said.", &[JSON, EVENTS]);
 
 /// A list of models, or one of them.
 fn listing(path: &str, summary: &str, of: Option<Parameter>) -> Operation {
-    let wire = if path.starts_with("/v1beta") { Wire::Gemini } else { Wire::Chat };
     let shape = "In OpenAI's shape; in Anthropic's where `anthropic-version` is sent, in Google's where `x-goog-api-key` is, and below \
                  `/v1beta`.";
     let found = ResponseBuilder::new()
@@ -166,11 +165,11 @@ fn listing(path: &str, summary: &str, of: Option<Parameter>) -> Operation {
         .content(JSON, Content::new(Some(object())))
         .header_ref(ANTHROPICS_ID, described(ANTHROPICS_ID))
         .build();
-    operation(path, summary, wire).parameters(of.map(|model| [model])).response("200", found).build()
+    operation(path, summary, ANY_ERROR).parameters(of.map(|model| [model])).response("200", found).build()
 }
 
-/// What all operations have: a tag, a name, a key, and errors in the shape of the wire.
-fn operation(path: &str, summary: &str, wire: Wire) -> OperationBuilder {
+/// What all operations have: a tag, a name, a key, and the errors of this name.
+fn operation(path: &str, summary: &str, errors: &str) -> OperationBuilder {
     let name: Vec<&str> =
         path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let mut keys = vec![SecurityRequirement::new("api_key", [""; 0])];
@@ -180,8 +179,11 @@ fn operation(path: &str, summary: &str, wire: Wire) -> OperationBuilder {
         .operation_id(Some(name.join("_")))
         .summary(Some(summary))
         .securities(Some(keys))
-        .response("default", RefOr::<Response>::Ref(Ref::from_response_name(error_of(wire).0)))
+        .response("default", RefOr::<Response>::Ref(Ref::from_response_name(errors)))
 }
+
+/// The errors of paths that several formats share.
+const ANY_ERROR: &str = "ModelsError";
 
 /// The name of the errors of a wire, and what they are.
 const fn error_of(wire: Wire) -> (&'static str, &'static str) {
@@ -203,20 +205,28 @@ fn components(components: &mut Components) {
     }
     let id = told("The same as `X-Request-Id`, where the answer has Anthropic's shape.");
     components.headers.insert(ANTHROPICS_ID.into(), id.into());
+    let mut any = AnyOfBuilder::new();
     for wire in [Wire::Chat, Wire::Messages, Wire::Gemini] {
         let (name, about) = error_of(wire);
         components.schemas.insert(name.into(), error(wire).into());
         let schema = Ref::from_schema_name(name);
-        let mut response = ResponseBuilder::new()
-            .description(about)
-            .content(JSON, Content::new(Some(schema)))
-            .header("retry-after-ms", told("The provider's, in milliseconds."))
-            .header("x-should-retry", told("`true` or `false`: whether it makes sense to ask again."));
-        for name in ERRORS {
-            response = response.header_ref(name, described(name));
-        }
-        components.responses.insert(name.into(), response.build().into());
+        any = any.item(schema.clone());
+        components.responses.insert(name.into(), failed(about, schema).into());
     }
+    let about = "An error, in the same shape as the answer would have.";
+    components.responses.insert(ANY_ERROR.into(), failed(about, Schema::from(any)).into());
+}
+
+fn failed(about: &str, schema: impl Into<RefOr<Schema>>) -> Response {
+    let mut response = ResponseBuilder::new()
+        .description(about)
+        .content(JSON, Content::new(Some(schema)))
+        .header("retry-after-ms", told("The provider's, in milliseconds."))
+        .header("x-should-retry", told("`true` or `false`: whether it makes sense to ask again."));
+    for name in ERRORS {
+        response = response.header_ref(name, described(name));
+    }
+    response.build()
 }
 
 /// The shape of an error.
