@@ -22,13 +22,14 @@ use deja_core::pricing::PriceOrigin;
 use deja_core::project::Project;
 use deja_core::shares::Held;
 use deja_core::store::{Admission, LookUp};
+use deja_core::{aside, turn};
 use deja_wire::MAX_MODEL_BYTES;
 use futures::future::{Either, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::api::body::{at_most, boolean, invalid_json, object, read, required, string};
+use crate::api::body::{SHORT, at_most, boolean, invalid_json, object, read, required, string};
 use crate::api::error::ApiError;
 use crate::auth::{self, Base, Refused};
 use crate::request_id;
@@ -282,8 +283,8 @@ async fn answer(
         llm_provider: if reply.is_hit() { "cache" } else { &reply.entry.answer.provider },
         debug,
     };
-    let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
-    buffer.grow(json.len().saturating_sub(reply.entry.answer.text.len()))?;
+    let json = written(caller.project.id, &response).await?;
+    buffer.grow(json.len().saturating_sub(response.response.len()))?;
     let json = buffer.hold(json);
     let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response();
     if reply.is_hit() {
@@ -294,6 +295,14 @@ async fn answer(
         response.headers_mut().insert(GUARD, HeaderValue::from_static(refusal.reason.as_str()));
     }
     Ok(response)
+}
+
+/// An answer as JSON. Long ones are written in turns, and others go on meanwhile.
+async fn written(project: ProjectId, response: &QueryResponse<'_>) -> Result<Vec<u8>, ApiError> {
+    let bytes = response.response.len();
+    let _turn = turn(Some(project), bytes).await;
+    let json = aside(bytes as u64 > SHORT, || serde_json::to_vec(response));
+    json.map_err(|error| ApiError::Internal(error.to_string()))
 }
 
 /// The number of the project's entries, if they can be counted now: the answer is worth more than its figures.
@@ -419,4 +428,33 @@ fn told(
 /// Milliseconds with three decimals.
 fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_long_answer_is_written_in_the_turn_of_its_project() {
+        let [one, other] = [1, 2].map(|number| ProjectId::from_bytes([number; 16]));
+        let answer = |response| QueryResponse {
+            cache_hit: true,
+            response,
+            similarity_score: Some(1.0),
+            cost_saved: 0.0,
+            llm_provider: "cache",
+            debug: None,
+        };
+        let text = "a".repeat(1 << 20);
+        let (long, short) = (answer(&text), answer("a"));
+        let turn = turn(Some(one), 8 << 20).await;
+        let mut waiting = Box::pin(written(one, &long));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(written(one, &short).now_or_never().is_some());
+        assert!(written(other, &long).now_or_never().is_some());
+        drop(turn);
+        assert!(waiting.now_or_never().is_some_and(|json| json.unwrap().len() > text.len()));
+    }
 }
