@@ -12,14 +12,17 @@ use std::time::Duration;
 
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Door, Found, LookUp, StoreError};
+use deja_core::turn;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::connections::Connections;
 use super::fault::{too_late, unavailable};
-use super::keys;
+use super::keys::Ahead;
+use super::{entries, keys};
 
 /// Statements for one key that are under way before requests wait. With one, somebody who comes while another is admitted
 /// waits for up to a round trip, however idle the database is.
@@ -36,7 +39,7 @@ pub(super) struct Asked {
     pub(super) now: Timestamp,
 }
 
-type Told = Result<(Door, Found), StoreError>;
+type Told = Result<(Door, Ahead), StoreError>;
 
 /// A request that waits for the next statement.
 struct Waiting {
@@ -64,18 +67,37 @@ impl Admissions {
     }
 
     /// Admits a request, with others of its key if they are there.
-    pub(super) async fn admit(self: &Arc<Self>, hash: &KeyHash, asked: Asked) -> Told {
-        match self.begin(hash, asked) {
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        hash: &KeyHash,
+        asked: Asked,
+    ) -> Result<(Door, Found), StoreError> {
+        let (door, ahead) = match self.begin(hash, asked) {
             Ok(turn) => {
                 let told = turn.take(&[asked]).await?;
-                told.into_iter().next().ok_or_else(|| unavailable("an admission gave no row"))
+                told.into_iter().next().ok_or_else(|| unavailable("an admission gave no row"))?
             }
             Err(told) => {
                 let told = timeout(self.connections.patience(), told).await;
                 told.map_err(|_| too_late("an admission"))?
-                    .unwrap_or_else(|_| Err(unavailable("the store is closed")))
+                    .unwrap_or_else(|_| Err(unavailable("the store is closed")))?
             }
-        }
+        };
+        let found = match (ahead, &door) {
+            (Ahead::Found(found), _) => found,
+            (Ahead::Long(entry, bytes), Door::Open(admission, _)) => {
+                self.long(admission.project.id, entry, bytes).await
+            }
+            (Ahead::Long(..), _) => Ok(None),
+        };
+        Ok((door, found))
+    }
+
+    /// A long answer. A project has turns at them: many at once would take all connections.
+    async fn long(&self, project: ProjectId, entry: EntryId, bytes: usize) -> Found {
+        let turn = timeout(self.connections.patience(), turn(Some(project), bytes)).await;
+        let _turn = turn.map_err(|_| too_late("a long answer"))?;
+        entries::whole(&self.connections, project, entry).await
     }
 
     /// A turn of this key, or else where the request will be told.
@@ -117,7 +139,7 @@ struct Turn {
 }
 
 impl Turn {
-    async fn take(self, asked: &[Asked]) -> Result<Vec<(Door, Found)>, StoreError> {
+    async fn take(self, asked: &[Asked]) -> Result<Vec<(Door, Ahead)>, StoreError> {
         let (admissions, hash) = (Arc::clone(&self.admissions), self.hash);
         let mut statement = pin!(keys::admit_and_look_up(&admissions.connections, &hash, asked));
         let in_time = timeout(PATIENCE, &mut statement).await;

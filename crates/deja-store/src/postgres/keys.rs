@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
-use deja_core::id::{KeyId, ProjectId};
+use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::project::Tier;
 use deja_core::rate_limit::{Decision, MINUTE, Quota};
 use deja_core::store::{Admission, Door, Found, Keys, LookUp, LooksAhead, OwnProviders, StoreError};
@@ -103,12 +103,19 @@ impl LooksAhead for PostgresStore {
     }
 }
 
+/// What was looked up with an admission.
+pub(super) enum Ahead {
+    Found(Found),
+    /// An entry that is there, of so many bytes: it is to be read by itself.
+    Long(EntryId, usize),
+}
+
 /// [`LooksAhead::admit_and_look_up`] for several requests of one key, as if they came one after the other.
 pub(super) async fn admit_and_look_up(
     connections: &Connections,
     hash: &KeyHash,
     asked: &[Asked],
-) -> Result<Vec<(Door, Found)>, StoreError> {
+) -> Result<Vec<(Door, Ahead)>, StoreError> {
     let Some(now) = asked.iter().map(|asked| asked.now).max() else { return Ok(Vec::new()) };
     let (at, hash) = (now.as_nanos(), hash.0.as_slice());
     let rows = if let [Asked { wanted, .. }] = asked {
@@ -120,48 +127,66 @@ pub(super) async fn admit_and_look_up(
         connections.query(&ADMIT_AND_LOOK_UP_ALL, &[&at, &SKEW, &hash, &scopes, &prompts]).await?
     };
     let Some(admission) = rows.first().map(admission).transpose()? else {
-        return Ok(asked.iter().map(|_| (Door::Unknown, Ok(None))).collect());
+        return Ok(asked.iter().map(|_| (Door::Unknown, Ahead::Found(Ok(None)))).collect());
     };
     let told = rows.iter().enumerate().map(|(earlier, row)| {
-        let entry: Option<Uuid> = get(row, ENTRY)?;
-        let found = entry.map(|_| entries::whole_from_row(row, ENTRY).map(Arc::new)).transpose();
-        Ok((door(row, admission.clone(), now, earlier)?, found))
+        Ok((door(row, admission.clone(), now, earlier)?, ahead(row, asked.len() > 1)?))
     });
     told.collect()
 }
+
+/// What a row has of an entry. Only a row of many leaves a long one out.
+fn ahead(row: &Row, of_many: bool) -> Result<Ahead, StoreError> {
+    let entry: Option<Uuid> = get(row, ENTRY)?;
+    let Some(entry) = entry else { return Ok(Ahead::Found(Ok(None))) };
+    let bytes = if of_many { usize::try_from(count(row, BYTES)?).unwrap_or(usize::MAX) } else { 0 };
+    if bytes > LONG {
+        return Ok(Ahead::Long(EntryId::from_bytes(entry.into_bytes()), bytes));
+    }
+    Ok(Ahead::Found(entries::whole_from_row(row, ENTRY).map(|entry| Some(Arc::new(entry)))))
+}
+
+/// Bytes of an answer, beyond which one of many is read by itself: all of them together would take memory and time.
+const LONG: usize = 64 * 1024;
 
 /// Where the columns begin that say what was taken from the project's bucket, and from the key's own.
 const TAKEN: usize = WIDTH + projects::WIDTH + 1;
 const OWN: usize = TAKEN + 3;
 /// Where those of an entry begin.
 const ENTRY: usize = OWN + 3;
+/// The column with its bytes, if it is one of many.
+const BYTES: usize = ENTRY + entries::WIDTH + 1;
 
 static ADMIT: LazyLock<String> = LazyLock::new(|| admit("1", "", "", ""));
 
 /// $4 scope, $5 prompt.
 static ADMIT_AND_LOOK_UP: LazyLock<String> = LazyLock::new(|| {
-    looking_up("1", "(SELECT $4::bytea AS scope_key, $5::bytea AS prompt_hash, 1 AS nth)", "")
+    let found = format!("{}, e.record", entries::COLUMNS);
+    looking_up("1", "(SELECT $4::bytea AS scope_key, $5::bytea AS prompt_hash, 1 AS nth)", &found, "")
 });
 
 /// $4 scopes, $5 prompts; a row for each, in their order. For one alone it would take longer than [`ADMIT_AND_LOOK_UP`].
 static ADMIT_AND_LOOK_UP_ALL: LazyLock<String> = LazyLock::new(|| {
     let wanted =
         "(SELECT * FROM unnest($4::bytea[], $5::bytea[]) WITH ORDINALITY AS u (scope_key, prompt_hash, nth))";
-    looking_up("cardinality($4::bytea[])", wanted, "ORDER BY w.nth")
+    let bytes = "octet_length(e.answer) + coalesce(octet_length(e.record), 0)";
+    let short = |column: &str| format!("CASE WHEN {bytes} <= {LONG} THEN {column} END AS {}", &column[2..]);
+    let columns = entries::COLUMNS.replace("e.answer", &short("e.answer"));
+    let found = format!("{columns}, {}, ({bytes})::bigint AS bytes", short("e.record"));
+    looking_up("cardinality($4::bytea[])", wanted, &found, "ORDER BY w.nth")
 });
 
-/// [`admit`] with what is `wanted`. The limit keeps the look-up a query of its own: joined as they are, entries are searched
+/// [`admit`] with these `columns` of what is `wanted`. The limit keeps the look-up a query of its own: joined as they are, entries are searched
 /// by scope and prompt alone, in all projects, and that for who is refused too.
-fn looking_up(asked: &str, wanted: &str, order: &str) -> String {
+fn looking_up(asked: &str, wanted: &str, columns: &str, order: &str) -> String {
     let found = format!(
         "CROSS JOIN {wanted} AS w
          LEFT JOIN LATERAL (
-             SELECT {}, e.record FROM entries e
+             SELECT {columns} FROM entries e
              WHERE w.nth <= t.taken AND NOT p.suspended AND e.project_id = t.project_id
                    AND e.scope_key = w.scope_key AND e.prompt_hash = w.prompt_hash
                    AND (e.expires IS NULL OR e.expires > $1)
-             LIMIT 1) AS found ON true",
-        entries::COLUMNS
+             LIMIT 1) AS found ON true"
     );
     admit(asked, ", found.*", &found, order)
 }

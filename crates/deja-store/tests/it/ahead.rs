@@ -16,7 +16,7 @@ use futures::poll;
 use tokio::time::sleep;
 
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, project, project_id, scope};
+use crate::support::{NOW, entry, entry_id, project, project_id, scope};
 
 /// Searches of the index of entries, so far.
 async fn searches(client: &tokio_postgres::Client) -> i64 {
@@ -90,12 +90,13 @@ impl Limited {
     }
 
     fn ask(&self) -> Asking {
+        self.ask_for("nothing")
+    }
+
+    fn ask_for(&self, prompt: &str) -> Asking {
         let (store, hash) = (Arc::clone(&self.store), self.key.hash);
-        Box::pin(async move {
-            let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
-            let wanted = LookUp { scope: scope.key(), prompt: PromptHash::of("nothing") };
-            store.looks_ahead().unwrap().admit_and_look_up(&hash, &wanted, NOW).await
-        })
+        let wanted = LookUp { scope: scope().key(), prompt: PromptHash::of(prompt) };
+        Box::pin(async move { store.looks_ahead().unwrap().admit_and_look_up(&hash, &wanted, NOW).await })
     }
 
     /// Asks once more, and says how many requests are left.
@@ -176,4 +177,38 @@ async fn nobody_is_admitted_by_a_statement_of_before_a_revocation() {
     holder.batch_execute("COMMIT").await.unwrap();
     assert_eq!(left(before.await) + left(too.await), 2 * Limited::BURST - 7);
     assert!(matches!(after.await, Ok((Door::Unknown, Ok(None)))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_answers_to_those_who_come_together_are_read_in_turns() {
+    let limited = Limited::new().await;
+    let mut long = entry(2, &scope(), "long");
+    long.entry.answer.text = "Long ".repeat(20_000);
+    for new in [entry(1, &scope(), "short"), long] {
+        limited.store.insert(new).await.unwrap();
+    }
+    let found = async |asking: Asking| {
+        asking.await.unwrap().1.unwrap().map(|entry| (entry.id, entry.answer.text.len()))
+    };
+    let turn = deja_core::turn(Some(project_id(1)), 8 << 20).await;
+    let holder = limited.database.client().await;
+    holder.batch_execute(LOCK).await.unwrap();
+    let mut asking = ["short", "short", "long", "short"].map(|prompt| limited.ask_for(prompt));
+    for asking in &mut asking {
+        assert!(poll!(asking).is_pending());
+    }
+    let [first, second, mut long, short] = asking;
+    // Those two say themselves when their statements take long.
+    let alone = [first, second].map(tokio::spawn);
+    // One for each of them, and one for the others.
+    limited.until_waiting(3).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    let expected = Some((entry_id(1), "answer 1".len()));
+    assert_eq!(found(short).await, expected);
+    assert!(poll!(&mut long).is_pending());
+    drop(turn);
+    for alone in alone {
+        assert_eq!(found(Box::pin(async { alone.await.unwrap() })).await, expected);
+    }
+    assert_eq!(found(long).await, Some((entry_id(2), 100_000)));
 }

@@ -18,7 +18,7 @@ use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::connections::Params;
+use super::connections::{Connections, Params};
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 
 pub(super) use filter::{Filter, has, passes, searched};
@@ -62,11 +62,7 @@ impl Entries for PostgresStore {
     }
 
     async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
-        let sql =
-            format!("SELECT {COLUMNS}, e.record FROM entries e WHERE e.project_id = $1 AND e.entry_id = $2");
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
-        let row = self.connections.query_opt(&sql, params).await?;
-        row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
+        whole(&self.connections, project, entry).await
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
@@ -103,6 +99,19 @@ impl Entries for PostgresStore {
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         remove::swept(&self.connections, now, limit).await
     }
+}
+
+/// An entry of a project with its record.
+pub(super) async fn whole(
+    connections: &Connections,
+    project: ProjectId,
+    entry: EntryId,
+) -> Result<Option<Arc<Entry>>, StoreError> {
+    let sql =
+        format!("SELECT {COLUMNS}, e.record FROM entries e WHERE e.project_id = $1 AND e.entry_id = $2");
+    let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
+    let row = connections.query_opt(&sql, params).await?;
+    row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
 }
 
 /// The entry whose columns begin at number `first`, with its record, which is the column behind them.
