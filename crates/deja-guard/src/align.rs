@@ -92,17 +92,21 @@ fn typo(x: &Word, y: &Word) -> bool {
     limit > 0 && distance(a, b, limit) <= limit && !opposite(x, y) && !renamed(x, y)
 }
 
-/// Whether two names differ in one consonant that sounds unlike the other and does not lie beside it on the keyboard: of 30 names
-/// in two spellings none does, and "Marta" and "Maria" do.
+/// Whether two names of one length are two by the one letter that they differ in. One name in two spellings differs in letters
+/// that sound alike or lie side by side on the keyboard, or in a vowel beside another one ("Qaeda", "Qaida").
 pub(crate) fn renamed(x: &Word, y: &Word) -> bool {
-    const ALIKE: &str = "qwertyuiop asdfghjkl zxcvbnm sz cs ck vw fv gj";
+    const ALIKE: &str = "qwertyuiop asdfghjkl zxcvbnm sz cs ck vw fv gj iy";
     let (a, b) = (x.text.as_bytes(), y.text.as_bytes());
-    let mut differ = a.iter().zip(b).filter(|(x, y)| x != y).map(|(x, y)| [char::from(*x), char::from(*y)]);
-    let (Some([p, q]), None) = (differ.next(), differ.next()) else { return false };
+    let mut differ = (0..a.len().min(b.len())).filter(|at| a[*at] != b[*at]);
+    let (Some(at), None) = (differ.next(), differ.next()) else { return false };
+    let (p, q) = (char::from(a[at]), char::from(b[at]));
     let vowel = |c: char| matches!(c, 'a' | 'e' | 'i' | 'o' | 'u' | 'y');
+    let near = |at: Option<usize>| at.and_then(|at| a.get(at)).is_some_and(|c| vowel(char::from(*c)));
     let alike = |x: char, y: char| ALIKE.contains(&String::from_iter([x, y]));
+    let beside = vowel(p) && vowel(q) && (near(at.checked_sub(1)) || near(Some(at + 1)));
+    let one = beside || alike(p, q) || alike(q, p);
     let letters = p.is_ascii_lowercase() && q.is_ascii_lowercase() && a.len() == b.len();
-    x.name && y.name && letters && !(vowel(p) && vowel(q) || alike(p, q) || alike(q, p))
+    x.name && y.name && letters && !one
 }
 
 /// Damerau-Levenshtein distance of two short words (neighbours exchanged count one).

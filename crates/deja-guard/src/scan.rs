@@ -1,5 +1,7 @@
 //! Splits a prompt into lower-case words, numbers and marks, and writes contractions out.
 
+use crate::lexicon::{class, lexicon};
+
 /// What a piece of text is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -199,15 +201,16 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         last_end: usize::MAX,
         capitals: 0,
         words: 0,
+        plain: false,
         sentence: 0,
     };
     while scanner.at < scanner.chars.len() && scanner.out.len() < limit {
         scanner.step();
     }
-    let Scanner { mut out, capitals, words, .. } = scanner;
+    let Scanner { mut out, capitals, words, plain, .. } = scanner;
     say_signs(&mut out);
     say_steps(&mut out);
-    if capitals * 10 >= words * 6 && words > 2 {
+    if capitals * 10 >= words * 6 && words > 2 && !plain {
         for piece in &mut out {
             piece.name = false;
         }
@@ -231,6 +234,8 @@ struct Scanner {
     /// Words that begin with a capital letter, and all.
     capitals: usize,
     words: usize,
+    /// It is no title: these have their verbs in capitals ("Who is Ann Lee", "Who Is It").
+    plain: bool,
     sentence: u8,
 }
 
@@ -389,6 +394,7 @@ impl Scanner {
         if alphabetic {
             self.words += 1;
             self.capitals += usize::from(capital);
+            self.plain |= !capital && lexicon().class(&text) & class::AUXILIARY != 0;
         }
         let name = capital && (!self.start || upper) && text != "i" && !text.starts_with("i'");
         if upper && text == "us" {

@@ -154,6 +154,8 @@ fn a_name_of_one_other_letter() {
         &[
             ("Write a birthday card for Marta.", "Write a birthday card for Maria."),
             ("When did the painter Jan Toorop die?", "When did the painter Jan Tooroc die?"),
+            ("Is it warm in Dallas?", "Is it warm in Dalles?"),
+            ("Who is Dean Marten?", "Who is Dean Martin?"),
         ],
         0.92,
     );
@@ -162,6 +164,9 @@ fn a_name_of_one_other_letter() {
             ("How far is it from Frankfurt?", "How far is it from Frankfirt?"),
             ("How far is it from Frankfurt?", "How far is it from Franfkurt?"),
             ("How far is it from Frankfurt?", "How far is it from Frankfutt?"),
+            ("Who founded Qaeda?", "Who founded Qaida?"),
+            ("Who was Lev Tolstoy?", "Who was Lev Tolstoi?"),
+            ("Read Me A Taly Of Home", "Read Me A Tale Of Home"),
         ],
         0.92,
     );
