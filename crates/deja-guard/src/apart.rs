@@ -4,7 +4,9 @@
 use crate::align::{Alignment, Link, light, renamed};
 use crate::asked::{Asked, Subject};
 use crate::lexicon::{class, lexicon, stem};
+use crate::places::{MOST, digest};
 use crate::prompt::{Governor, Prompt, Word, question};
+use crate::quantity::{Dimension, Quantity};
 use crate::rules::LONG;
 
 #[derive(Default, Clone, Copy, Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Apart {
     pub(crate) slot: Option<Slot>,
     /// Past and future, may and must, how it came and how it is done, what it is and how one gets it.
     pub(crate) asked: bool,
+    /// How often and when, by how much and to what: "every 5 minutes", "at minute 5".
+    pub(crate) paced: bool,
     /// Who does it: "can I sue my employer", "can my employer sue me".
     pub(crate) subject: bool,
     /// "Make it hotter", "it is too hot".
@@ -75,8 +79,15 @@ impl Apart {
                 || came(b, a)
                 || same && (thing(a, b) || thing(b, a) || whether(a, b) || whether(b, a))
                 || same && reordered(a, b, alignment)
+                || matches!((a.asked.lacks, b.asked.lacks), (Some(x), Some(y)) if x != y)
+                || share(a, b)
+                || share(b, a)
+                || counted(a, b, &alignment.right)
+                || counted(b, a, &alignment.left)
+                || said_again(a, b, alignment)
                 || excess(a, b)
                 || excess(b, a),
+            paced: paced(a, b) || paced(b, a),
             subject: subject(a, b, alignment, same),
             wants: a.asked.wants.iter().any(|end| b.asked.wants.contains(&-end)),
             narrowed: narrowed(a, &alignment.left, b, &alignment.right)
@@ -186,6 +197,55 @@ fn whether(a: &Prompt, b: &Prompt) -> bool {
 fn reordered(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let turned = || alignment.pairs.windows(2).any(|two| two[0].1 > two[1].1);
     a.asked.ordered && b.asked.ordered && same_frame(a, b) && turned()
+}
+
+/// Whether one asks for a share and the other gives one: "12 is what percent of 80", "what is 12 % of 80".
+fn share(a: &Prompt, b: &Prompt) -> bool {
+    let gives = |prompt: &Prompt| prompt.quantities.iter().any(|q| q.dimension == Dimension::Percent);
+    a.asked.share && !b.asked.share && gives(b) && !gives(a)
+}
+
+/// Whether one asks how many there are, and the other what they are worth: "number of orders", "order value".
+fn counted(a: &Prompt, b: &Prompt, alone: &[usize]) -> bool {
+    const WORTH: [&str; 7] = ["value", "price", "cost", "amount", "revenue", "turnover", "salary"];
+    a.questions & question::HOWMANY != 0
+        && b.questions & question::HOWMANY == 0
+        && a.measures.is_empty()
+        && alone.iter().any(|at| WORTH.contains(&b.words[*at].text.as_str()))
+}
+
+/// Whether both name two things and each says another one of them again: "separate the yolk from the white and keep the yolk".
+fn said_again(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let ([left], [right]) = (&alignment.left[..], &alignment.right[..]) else { return false };
+    let says = |prompt: &Prompt, word: &Word| prompt.words.iter().any(|other| other.stem == word.stem);
+    let (x, y) = (&a.words[*left], &b.words[*right]);
+    x.stem != y.stem && says(b, x) && says(a, y)
+}
+
+/// Whether the same number says how often in one prompt and when in the other ("every 5 minutes", "at minute 5"), or by how much
+/// in one and to what in the other ("by 10", "to 10").
+fn paced(a: &Prompt, b: &Prompt) -> bool {
+    const WHEN: [&str; 9] = ["at", "in", "after", "before", "within", "for", "until", "from", "on"];
+    if a.quantities.len().max(b.quantities.len()) > MOST {
+        return false;
+    }
+    let every = [digest("every", ""), digest("each", "")];
+    let when = |lead: u32| {
+        WHEN.iter().any(|word| {
+            lead == digest(word, "")
+                || ["minute", "hour", "second", "day"].iter().any(|unit| lead == digest(unit, word))
+        })
+    };
+    let (by, to) = (digest("by", ""), digest("to", ""));
+    let year =
+        |q: &Quantity| q.dimension == Dimension::Clock || q.dimension == Dimension::Plain && q.value > 1000.0;
+    let intervals =
+        || b.words.iter().any(|word| matches!(word.stem.as_str(), "interval" | "increment" | "step"));
+    let other = |q: &Quantity, r: &Quantity| {
+        every.contains(&q.lead) && when(r.lead) && !intervals() || q.lead == by && r.lead == to && !year(q)
+    };
+    let leads = |q: &Quantity| b.quantities.iter().any(|r| r.lead == q.lead && r.same(q));
+    a.quantities.iter().any(|q| !leads(q) && b.quantities.iter().any(|r| q.same(r) && other(q, r)))
 }
 
 /// Whether one asks if it is too much of what the other asks it to be.

@@ -49,6 +49,10 @@ pub(crate) struct Asked {
     pub(crate) deals: bool,
     /// Says that the order of what it names counts: "in this order".
     pub(crate) ordered: bool,
+    /// Asks for a share: "what percent of 80 is 12".
+    pub(crate) share: bool,
+    /// Asks what somebody needs, or what they want. "I want to" and "I need to" ask the same.
+    pub(crate) lacks: Option<&'static str>,
     /// What it asks to be too much: "is it too hard?"
     pub(crate) excess: Option<String>,
     /// The ends of axes that are wished for: the cold one by "too hot".
@@ -84,6 +88,9 @@ impl Asked {
             ordered: (1..pieces.len()).any(|at| {
                 is(at, &["order", "sequence"]) && is(at - 1, &["this", "that", "following", "given", "exact"])
             }),
+            share: (1..pieces.len())
+                .any(|at| is(at, &["percent", "percentage"]) && is(at - 1, &["what", "which", "many"])),
+            lacks: lacks(pieces),
             excess: excess(pieces),
             wants: wants(pieces),
         }
@@ -222,6 +229,18 @@ fn subject(sentence: &[Piece]) -> Option<Subject> {
     }
     let noun = (at..sentence.len()).find(|at| !DETERMINERS.contains(&text(*at)))?;
     Some(Subject::Other(stem(text(noun)), matches!(text(at), "my" | "our")))
+}
+
+/// What follows "do I", "does my dog": none if both.
+fn lacks(pieces: &[Piece]) -> Option<&'static str> {
+    let is = |at: usize, word: &str| pieces.get(at).is_some_and(|piece: &Piece| piece.text == word);
+    let does = |at: usize| ["do", "does", "did"].iter().any(|word| is(at, word));
+    let asks = |verb: &str| (0..pieces.len()).any(|at| does(at) && (at + 2..at + 4).any(|at| is(at, verb)));
+    match (asks("need"), asks("want")) {
+        (true, false) => Some("need"),
+        (false, true) => Some("want"),
+        _ => None,
+    }
 }
 
 fn excess(pieces: &[Piece]) -> Option<String> {

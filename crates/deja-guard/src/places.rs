@@ -8,7 +8,7 @@ use crate::quantity::{Dimension, Quantity};
 use crate::scan::{Kind, NEGATIVE, Piece};
 
 /// Numbers of a prompt beyond which they are a table or a list.
-const MOST: usize = 12;
+pub(crate) const MOST: usize = 12;
 
 /// Notes what stands before the quantities from `found` on, which were read together out of the pieces `at`: the last word,
 /// with the preposition before it. 0 is what says nothing of a place: lists, sums, products. And whether numbers are beside them.
@@ -21,7 +21,8 @@ pub(crate) fn note(quantities: &mut [Quantity], found: usize, pieces: &[Piece], 
     });
     let is_preposition = |word: &str| lexicon().class(word) & class::PREPOSITION != 0;
     let (word, above) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let above = if is_preposition(above) && !is_preposition(word) { above } else { "" };
+    let noun = !(is_preposition(word) || matches!(word, "every" | "each"));
+    let above = if is_preposition(above) && noun { above } else { "" };
     let digest = digest(word, above);
     for (quantity, place) in read.iter_mut().zip(1..) {
         quantity.lead = match word {

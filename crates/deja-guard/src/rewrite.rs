@@ -26,6 +26,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("give", "back", "return"),
     ("take", "back", "return"),
     ("let", "on", "allow"),
+    ("take", "off", "remove"),
     ("split", "up", "split"),
     ("clean", "up", "clean"),
     ("pay", "off", "repay"),
@@ -265,6 +266,11 @@ fn complain(pieces: &mut Vec<Piece>) {
     }
 }
 
+/// Whether `word` is a unit of time.
+fn is_time(word: &str) -> bool {
+    quantity::unit(word).is_some_and(|(_, dimension, _)| dimension == quantity::Dimension::Seconds)
+}
+
 fn join_apart(pieces: &mut Vec<Piece>) {
     let mut at = 0;
     while at < pieces.len() {
@@ -280,7 +286,12 @@ fn join_apart(pieces: &mut Vec<Piece>) {
                 *particle != "from" || pieces.get(found + 1).is_some_and(|p| p.text.ends_with("ing"));
             let whole_phrase =
                 pieces[at + 1..found].iter().all(|p| !p.broken && p.text != "to" && p.text != "i");
-            (gerund && whole_phrase).then_some((found, *whole))
+            // "Take 10 off the total", but not "take food off the plane" and "take 2 days off".
+            let between = &pieces[at + 1..found];
+            let off = *verb != "take"
+                || between.iter().any(|p| p.kind == Kind::Number)
+                    && !between.iter().any(|p| is_time(&p.text));
+            (gerund && whole_phrase && off).then_some((found, *whole))
         });
         if let Some((particle, whole)) = joined {
             whole.clone_into(&mut pieces[at].text);

@@ -52,7 +52,7 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 23] = [
+const BESIDE: [(Stands, [f32; 2]); 24] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
@@ -66,6 +66,7 @@ const BESIDE: [(Stands, [f32; 2]); 23] = [
     (|d| d.apart.slot == Some(Slot::Last), [2.0, 0.0]),
     (|d| d.apart.narrowed, [5.0, 5.0]),
     (|d| d.apart.asked, [6.0, 0.0]),
+    (|d| d.apart.paced, [7.0, 3.0]),
     (|d| d.apart.subject, [7.0, 0.0]),
     (|d| d.apart.wants, [6.0, 4.0]),
     (|d| d.apart.turned, [7.0, 7.0]),

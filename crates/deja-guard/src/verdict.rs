@@ -302,6 +302,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
     if some(d.numbers)
         || d.exchange == Some(Exchange::Numbers)
         || d.units
+        || d.apart.paced
         || d.measure
         || d.variant
         || d.codes[0] > 0 && d.codes[1] > 0

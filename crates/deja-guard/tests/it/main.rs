@@ -9,6 +9,7 @@ mod denials;
 mod golden;
 mod kinds;
 mod layout;
+mod measures;
 mod pairs;
 mod proofs;
 mod properties;

@@ -1,0 +1,102 @@
+//! What a number is asked for or says: how many or of what worth, how often or when, by how much or to what, a share or its whole.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn how_often_is_not_when() {
+    all_refused(
+        &[
+            ("Back it up every 15 minutes with cron", "Back it up at minute 15 with cron"),
+            ("Run a job every 5 minutes with cron", "Run a job at minute 5 of every hour with cron"),
+            ("remind me every 3 days", "remind me in 3 days"),
+            ("Raise the price by 20 euros", "Raise the price to 20 euros"),
+            ("Prices rose by 5 percent", "Prices rose to 5 percent"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How do I run a job every 5 minutes?", "How do I run a job each 5 minutes?"),
+            ("Run the task every 10 minutes", "Run the task once every 10 minutes"),
+            ("Pay every 3 months", "Pay in 3-month intervals"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn how_many_is_not_what_they_are_worth() {
+    all_refused(
+        &[
+            ("What is the total invoice amount?", "What is the total number of invoices?"),
+            ("Show the ticket price by month", "Show the number of tickets by month"),
+            ("What is the number of the sales?", "What is the value of the sales?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[(
+            "What is the total number of orders last month?",
+            "How many orders were there last month in total?",
+        )],
+        0.92,
+    );
+}
+
+#[test]
+fn a_share_is_asked_for_or_given() {
+    all_refused(
+        &[
+            ("what is 15% of 80", "15 is what percent of 80"),
+            ("What percentage of 200 is 30?", "What is 30% of 200?"),
+            ("What is the square of 16?", "What is the square root of 16?"),
+            ("Add 10 to the total", "Take 10 off the total"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("what is 15% of 80", "15 percent of 80 is what?"),
+            ("What percent of 50 is 20?", "20 is what percent of 50?"),
+            ("What is the square root of 16?", "what's sqrt of 16?"),
+            ("Is it ok to take 2 days off?", "Is it okay to take two days off?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn the_number_and_the_address_of_somebody() {
+    all_refused(
+        &[
+            ("What is the phone number of the clinic?", "What is the email address of the clinic?"),
+            ("What is the phone number of the clinic?", "What is the address of the clinic?"),
+            ("support phone number", "support email address"),
+        ],
+        0.92,
+    );
+    all_passed(&[("What is the email address of the clinic?", "What is the clinic's email?")], 0.92);
+}
+
+#[test]
+fn one_of_two_that_both_name() {
+    all_refused(
+        &[
+            (
+                "Separate the seeds from the pulp and discard the seeds",
+                "Separate the seeds from the pulp and discard the pulp",
+            ),
+            ("Do I need a lawyer?", "Do I want a lawyer?"),
+            ("How do I redirect stdin?", "How do I redirect stdout?"),
+            ("Does ginger cause nausea?", "Does ginger relieve nausea?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("I want to cancel my order", "I need to cancel my order"),
+            ("What do people need, and what do they want?", "What do people want, and what do they need?"),
+        ],
+        0.92,
+    );
+}
