@@ -90,7 +90,7 @@ fn near_pairs_keep_their_figures() {
 fn what_else_is_asked_keeps_its_figures() {
     let asked = include_str!("../../data/asked.jsonl");
     let (lost, cut) = shares(asked, 0.85, Strictness::Standard);
-    assert!(lost <= 0.05 && cut >= 0.98, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.05 && cut >= 0.99, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
 /// What users of a product with a model ask: support, code, translations, law, health, e-mails, data, roles, comparisons, dates,
@@ -99,5 +99,23 @@ fn what_else_is_asked_keeps_its_figures() {
 fn what_users_write_keeps_its_figures() {
     let users = include_str!("../../data/users.jsonl");
     let (lost, cut) = shares(users, 0.85, Strictness::Standard);
-    assert!(lost <= 0.12 && cut >= 0.88, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.12 && cut >= 0.91, "standard: lost {lost:.3}, cut {cut:.3}");
+}
+
+/// Another hundred wrong pairs over other subjects (cooking, sport, tax, shells, formulas, directions, who did it), and habits of
+/// typing, the cosine taken for 0.92. The lines from 84 on were held out.
+#[test]
+fn habits_keep_their_figures() {
+    let habits = include_str!("../../data/habits.jsonl");
+    let (lost, cut) = shares(habits, 0.85, Strictness::Standard);
+    assert!(lost <= 0.05 && cut >= 0.93, "standard: lost {lost:.3}, cut {cut:.3}");
+}
+
+/// The same in eight other languages: what is reworded passes by proof only, so most of it is lost. The lines from 32 on were held
+/// out.
+#[test]
+fn other_languages_keep_their_figures() {
+    let languages = include_str!("../../data/languages.jsonl");
+    let (lost, cut) = shares(languages, 0.85, Strictness::Standard);
+    assert!(lost <= 0.75 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
 }
