@@ -122,5 +122,8 @@ mod tests {
         {
             assert_eq!(url(odd), None, "{odd:?}");
         }
+        for (bytes, fits) in [(256, true), (257, false)] {
+            assert_eq!(method(&base, &"m".repeat(bytes), "generateContent").is_some(), fits, "{bytes}");
+        }
     }
 }

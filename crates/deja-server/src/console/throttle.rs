@@ -234,4 +234,39 @@ mod tests {
         }
         assert!(throttle.failures.lock().len() <= REMEMBERED + 1);
     }
+
+    /// As [`Throttle::failed`], for addresses of their own.
+    fn flood(throttle: &Throttle, addresses: std::ops::Range<u32>, second: i64) {
+        for n in addresses {
+            throttle.failed(IpAddr::V4((n + 1).into()), at(second));
+        }
+    }
+
+    #[test]
+    fn a_flood_makes_what_is_over_forgotten_and_nothing_else() {
+        let throttle = Throttle::default();
+        flood(&throttle, 0..10_000, 0);
+        for _ in 0..PER_ADDRESS {
+            throttle.failed(HERE, at(100));
+        }
+        flood(&throttle, 10_000..REMEMBERED as u32 - 1, 100);
+        assert_eq!(throttle.failures.lock().len(), REMEMBERED);
+        throttle.failed(THERE, at(900));
+        assert_eq!(throttle.failures.lock().len(), REMEMBERED - 10_000 + 1);
+        assert_eq!(throttle.is_open(HERE, at(900)), Err(Duration::from_secs(100)));
+    }
+
+    #[test]
+    fn a_flood_makes_the_oldest_half_forgotten() {
+        let throttle = Throttle::default();
+        flood(&throttle, 0..5000, 0);
+        flood(&throttle, 5000..10_001, 1);
+        flood(&throttle, 10_001..REMEMBERED as u32 - 1, 2);
+        for _ in 0..PER_ADDRESS {
+            throttle.failed(HERE, at(2));
+        }
+        throttle.failed(THERE, at(3));
+        assert_eq!(throttle.failures.lock().len(), REMEMBERED / 2);
+        assert_eq!(throttle.is_open(HERE, at(3)), Err(Duration::from_secs(899)));
+    }
 }

@@ -104,4 +104,14 @@ mod tests {
         assert!(!passwords.verify("nobody".into(), None).await.unwrap());
         assert!(!passwords.verify("x".into(), Some(PasswordHash::from_phc("nonsense"))).await.unwrap());
     }
+
+    #[tokio::test]
+    async fn a_password_that_is_too_long_is_wrong() {
+        let passwords = Passwords::new(Arc::new(SystemEntropy));
+        for (bytes, right) in [(PASSWORD_MAX_BYTES, true), (PASSWORD_MAX_BYTES + 1, false)] {
+            let password = "x".repeat(bytes);
+            let hash = passwords.hash(password.clone().into()).await.unwrap();
+            assert_eq!(passwords.verify(password.into(), Some(hash)).await.unwrap(), right, "{bytes}");
+        }
+    }
 }

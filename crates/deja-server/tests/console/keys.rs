@@ -146,6 +146,7 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     assert!(!page.body.contains(&token), "once");
     let row = page.one("section[aria-labelledby=tokens] tbody tr");
     assert!(row.contains("terraform") && row.contains(&token[..8]) && row.contains("never"), "{row}");
+    assert!(row.contains("in 29 days") || row.contains("in 30 days"), "{row}");
     let asked = async || {
         let request = Request::get("/admin/v1/projects").header("authorization", format!("Bearer {token}"));
         world.stranger().send(request.body(Body::empty()).unwrap()).await.status

@@ -75,7 +75,8 @@ fn an_answer_is_whole_however_slowly_it_is_read() {
 fn a_client_that_takes_little_and_steadily_is_waited_for() {
     let long = || async { vec![b'a'; LONG] };
     let bound = Duration::from_secs(1);
-    let serving = Serving::waiting(bound, Router::new().route("/", get(long)));
+    let limits = ListenerLimits { write_timeout: bound, ..LIMITS };
+    let serving = Serving::within(limits, Router::new().route("/", get(long)));
     let mut connection = narrow(serving.address);
     connection.send(&request("GET", "/", &[], b"")).unwrap();
     // Far less in the time of the bound than the kernel holds for a socket.
@@ -147,30 +148,80 @@ fn answers_that_one_projects_clients_do_not_take_leave_room_for_others() {
 struct Serving {
     runtime: Runtime,
     address: SocketAddr,
+    stop: CancellationToken,
 }
+
+/// Short where nothing is sent, and long where something is.
+const LIMITS: ListenerLimits = ListenerLimits {
+    connections: 64,
+    head_timeout: Duration::from_millis(200),
+    idle_timeout: Duration::from_millis(200),
+    write_timeout: PATIENCE,
+    rest_timeout: PATIENCE,
+};
 
 impl Serving {
     fn start(router: Router) -> Self {
-        Self::waiting(PATIENCE, router)
+        Self::within(LIMITS, router)
     }
 
-    /// Waits so long for clients that take nothing.
-    fn waiting(write_timeout: Duration, router: Router) -> Self {
+    fn within(limits: ListenerLimits, router: Router) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let limits = ListenerLimits {
-            connections: 64,
-            head_timeout: Duration::from_millis(200),
-            idle_timeout: Duration::from_millis(200),
-            write_timeout,
-            rest_timeout: PATIENCE,
-        };
-        let never = CancellationToken::new();
-        runtime.spawn(listener::serve(listener, router, limits, never.clone(), never));
-        Self { runtime, address }
+        let (stop, never) = (CancellationToken::new(), CancellationToken::new());
+        runtime.spawn(listener::serve(listener, router, limits, stop.clone(), never));
+        Self { runtime, address, stop }
     }
+}
+
+/// Nothing more comes, and the connection ends in time.
+fn ends(connection: &Connection) {
+    assert_eq!(connection.stream().read_to_end(&mut Vec::new()).unwrap(), 0);
+}
+
+#[test]
+fn a_head_that_stops_is_waited_for_less_long_than_a_request() {
+    let limits = ListenerLimits { idle_timeout: 10 * PATIENCE, ..LIMITS };
+    let serving = Serving::within(limits, Router::new());
+    let mut connection = Connection::open(serving.address).unwrap();
+    connection.send(b"GET / HTTP/1.1\r\n").unwrap();
+    ends(&connection);
+    drop(serving.runtime);
+}
+
+#[test]
+fn a_connection_whose_body_is_read_on_is_not_idle_before_its_end() {
+    let serving = Serving::start(Router::new());
+    let mut connection = Connection::open(serving.address).unwrap();
+    connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n").unwrap();
+    assert_eq!(connection.receive(false).unwrap().status, 404);
+    for byte in [b"a", b"b"] {
+        // Each pause alone is longer than a connection may be idle.
+        std::thread::sleep(Duration::from_millis(600));
+        connection.send(byte).unwrap();
+    }
+    connection.send(&request("GET", "/", &[], b"")).unwrap();
+    assert_eq!(connection.receive(false).unwrap().status, 404);
+    ends(&connection);
+    drop(serving.runtime);
+}
+
+#[test]
+fn who_connected_a_moment_before_the_stop_is_answered() {
+    let limits = ListenerLimits { idle_timeout: PATIENCE, head_timeout: PATIENCE, ..LIMITS };
+    let serving = Serving::within(limits, Router::new());
+    let [mut early, mut late] = [(); 2].map(|()| Connection::open(serving.address).unwrap());
+    // They are taken in their order.
+    late.send(&request("GET", "/", &[], b"")).unwrap();
+    assert_eq!(late.receive(false).unwrap().status, 404);
+    serving.stop.cancel();
+    ends(&late);
+    early.send(&request("GET", "/", &[], b"")).unwrap();
+    assert_eq!(early.receive(false).unwrap().status, 404);
+    ends(&early);
+    drop(serving.runtime);
 }
 
 #[test]
