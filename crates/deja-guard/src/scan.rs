@@ -201,16 +201,16 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         last_end: usize::MAX,
         capitals: 0,
         words: 0,
-        plain: false,
+        auxiliaries: 0,
         sentence: 0,
     };
     while scanner.at < scanner.chars.len() && scanner.out.len() < limit {
         scanner.step();
     }
-    let Scanner { mut out, capitals, words, plain, .. } = scanner;
+    let Scanner { mut out, capitals, words, auxiliaries, .. } = scanner;
     say_signs(&mut out);
     say_steps(&mut out);
-    if capitals * 10 >= words * 6 && words > 2 && !plain {
+    if capitals * 10 >= words * 6 && words > 2 && auxiliaries == 0 {
         for piece in &mut out {
             piece.name = false;
         }
@@ -234,8 +234,8 @@ struct Scanner {
     /// Words that begin with a capital letter, and all.
     capitals: usize,
     words: usize,
-    /// It is no title: these have their verbs in capitals ("Who is Ann Lee", "Who Is It").
-    plain: bool,
+    /// Auxiliary verbs in lower case ("Who is Ann Lee"). A title has none ("Who Is It").
+    auxiliaries: usize,
     sentence: u8,
 }
 
@@ -394,7 +394,7 @@ impl Scanner {
         if alphabetic {
             self.words += 1;
             self.capitals += usize::from(capital);
-            self.plain |= !capital && lexicon().class(&text) & class::AUXILIARY != 0;
+            self.auxiliaries += usize::from(!capital && lexicon().class(&text) & class::AUXILIARY != 0);
         }
         let name = capital && (!self.start || upper) && text != "i" && !text.starts_with("i'");
         if upper && text == "us" {
