@@ -13,6 +13,7 @@ use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use futures::future::join_all;
 use futures::poll;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::postgres::{Database, open_store, settings};
@@ -199,7 +200,7 @@ async fn long_answers_to_those_who_come_together_are_read_in_turns() {
     }
     let [first, second, mut long, short] = asking;
     // Those two say themselves when their statements take long.
-    let alone = [first, second].map(tokio::spawn);
+    let mut alone: JoinSet<_> = [first, second].into_iter().collect();
     // One for each of them, and one for the others.
     limited.until_waiting(3).await;
     holder.batch_execute("COMMIT").await.unwrap();
@@ -207,8 +208,8 @@ async fn long_answers_to_those_who_come_together_are_read_in_turns() {
     assert_eq!(found(short).await, expected);
     assert!(poll!(&mut long).is_pending());
     drop(turn);
-    for alone in alone {
-        assert_eq!(found(Box::pin(async { alone.await.unwrap() })).await, expected);
+    while let Some(told) = alone.join_next().await {
+        assert_eq!(found(Box::pin(async { told.unwrap() })).await, expected);
     }
     assert_eq!(found(long).await, Some((entry_id(2), 100_000)));
 }
