@@ -64,11 +64,14 @@ async fn are_listed_by_operator_and_age(mut store: Subject) {
 
 async fn are_touched(mut store: Subject) {
     let one = with_operator(&*store, 1).await;
-    store.create_access_token(&token(1, 1), &change()).await.unwrap();
+    for number in [1, 2] {
+        store.create_access_token(&token(number, 1), &change()).await.unwrap();
+    }
     store.touch_access_token(&token(1, 1).hash, later(7)).await.unwrap();
     store.touch_access_token(&token(9, 1).hash, later(7)).await.unwrap();
     store.reopen().await;
-    assert_eq!(store.access_tokens(one.id).await.unwrap()[0].last_used, Some(later(7)));
+    let used = AccessToken { last_used: Some(later(7)), ..token(1, 1) };
+    assert_eq!(store.access_tokens(one.id).await.unwrap(), [used, token(2, 1)]);
 }
 
 async fn revoked_are_gone_at_once(mut store: Subject) {

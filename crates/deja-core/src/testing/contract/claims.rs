@@ -99,7 +99,14 @@ async fn only_the_owner_releases(store: Subject) {
     assert!(claim(claims, &flight, 1, LONG).await);
     claims.release(&flight, owner(2), &failed()).await.unwrap();
     assert!(!claim(claims, &flight, 3, LONG).await);
-    claims.release(&self::flight(1, "nobody's"), owner(1), &failed()).await.unwrap();
+    for other in ["nobody's", "q"] {
+        claims.release(&self::flight(1, other), owner(1), &failed()).await.unwrap();
+    }
+    assert!(claims.prolong(&flight, owner(1), LONG).await.unwrap());
+    // Nor does who stores an answer without the claim.
+    store.create_project(&project(1), &change()).await.unwrap();
+    claims.store_and_release(entry(1, &scope(project_id(1)), "p"), owner(2)).await.unwrap();
+    assert!(claims.prolong(&flight, owner(1), LONG).await.unwrap());
 }
 
 async fn flights_are_apart(store: Subject) {
@@ -159,7 +166,9 @@ async fn storing_releases_and_who_claims_next_sees_the_entry(store: Subject) {
         assert!(matches!(answered, Claimed::Answered), "{answered:?}");
     }
     // It left no claim behind, and a twin releases too.
-    assert!(!claims.prolong(&flight, owner(2), LONG).await.unwrap());
+    for number in [1, 2] {
+        assert!(!claims.prolong(&flight, owner(number), LONG).await.unwrap());
+    }
     let twin = claims.store_and_release(entry(2, &scope, "p"), owner(2)).await.unwrap();
     assert!(matches!(twin, Inserted::Twin(_)));
 }

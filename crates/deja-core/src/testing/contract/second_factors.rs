@@ -72,9 +72,11 @@ async fn end_all_sessions_but_one(mut store: Subject) {
 }
 
 async fn use_a_step_once_and_none_before_it(mut store: Subject) {
-    let one = with_operator(&*store, 1).await.id;
+    let [one, two] = [with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id];
     assert!(!store.use_code(one, 12).await.unwrap(), "there is none");
-    store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
+    for operator in [one, two] {
+        store.create_second_factor(operator, &factor(), None, &change()).await.unwrap();
+    }
     assert!(!store.use_code(one, 10).await.unwrap());
     assert!(store.use_code(one, 12).await.unwrap());
     store.reopen().await;
@@ -83,6 +85,7 @@ async fn use_a_step_once_and_none_before_it(mut store: Subject) {
     }
     assert!(store.use_code(one, 13).await.unwrap());
     assert_eq!(store.second_factor(one).await.unwrap(), Some(SecondFactor { last_step: 13, ..factor() }));
+    assert_eq!(store.second_factor(two).await.unwrap(), Some(factor()));
 }
 
 async fn use_a_recovery_code_once(mut store: Subject) {
@@ -112,12 +115,15 @@ async fn are_used_once_however_many_try(store: Subject) {
 }
 
 async fn are_removed_and_made_again(mut store: Subject) {
-    let one = with_operator(&*store, 1).await.id;
+    let [one, two] = [with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id];
     assert!(!store.remove_second_factor(one, &change()).await.unwrap());
-    store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
+    for operator in [one, two] {
+        store.create_second_factor(operator, &factor(), None, &change()).await.unwrap();
+    }
     assert!(store.remove_second_factor(one, &change()).await.unwrap());
     store.reopen().await;
     assert_eq!(store.second_factor(one).await.unwrap(), None);
+    assert_eq!(store.second_factor(two).await.unwrap(), Some(factor()));
     let again = SecondFactor { recovery: vec![TokenHash([7; 32])], last_step: 1, ..factor() };
     store.create_second_factor(one, &again, None, &change()).await.unwrap();
     assert_eq!(store.second_factor(one).await.unwrap(), Some(again));

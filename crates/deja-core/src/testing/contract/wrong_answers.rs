@@ -238,6 +238,8 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     let scope = scope(project);
     put(&*store, entry(1, &scope, "cats")).await;
     put(&*store, turned(entry(2, &scope, "rats"), 1.0)).await;
+    put(&*store, entry(4, &super::fixtures::scope(other), "cats")).await;
+    assert!(mark(&*store, other, 4, "bats").await.is_some());
     let (by, vector) = (embedder("e"), at_angle(10.0));
     let say = async |store: &dyn Store, source, answers| {
         let said = NewLabel { vector: Some((&by, &vector)), source, answers, ..wrong(1, "bats") };
@@ -257,6 +259,7 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     put(&*store, turned(entry(3, &scope, "bats"), 30.0)).await;
     assert!(mark(&*store, project, 3, "cats").await.is_some());
     assert!(mark(&*store, project, 2, "bats").await.is_some());
+    assert_eq!(say(&*store, LabelSource::Judge, false).await, Labelled::Kept);
 
     store.reopen().await;
     let all = store.wrong_answers(project, None, MANY).await.unwrap();
@@ -274,7 +277,10 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), all[..1]);
     // What people said of it is forgotten, what a judge said is not.
     let left = said(&*store, project).await;
-    assert_eq!(left, [("bats".into(), entry_id(2), false), ("bats".into(), entry_id(1), true)]);
+    assert_eq!(left, [("bats".into(), entry_id(1), false), ("bats".into(), entry_id(2), false)]);
+    // All of this is of one project.
+    assert!(pair(&*store, other, "bats", "cats").await);
+    assert_eq!(said(&*store, other).await, [("bats".into(), entry_id(4), false)]);
 }
 
 async fn in_quarantine(store: &dyn Store, project: ProjectId) -> Vec<Quarantined> {
@@ -358,6 +364,7 @@ async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut 
         assert_eq!(store.quarantined(project, entry).await.unwrap(), None);
         assert!(!store.end_quarantine(project, entry, &change()).await.unwrap());
     }
+    assert_eq!(in_quarantine(&*store, other).await, []);
     assert!(store.end_quarantine(project, cats, &change()).await.unwrap());
     assert!(!store.end_quarantine(project, cats, &change()).await.unwrap(), "twice");
     store.reopen().await;
