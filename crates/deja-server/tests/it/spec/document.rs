@@ -18,7 +18,7 @@ fn resolved<'a>(schema: &'a Value, document: &'a Value) -> &'a Value {
 /// Whether a value is what a schema says; enough of JSON Schema for documents made from Rust types.
 fn conforms(value: &Value, schema: &Value, document: &Value) -> Result<(), String> {
     let schema = resolved(schema, document);
-    if let Some(choices) = schema["oneOf"].as_array() {
+    if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
         let fits = choices.iter().any(|choice| conforms(value, choice, document).is_ok());
         return if fits { Ok(()) } else { Err(format!("{value} is none of {choices:?}")) };
     }
@@ -185,16 +185,18 @@ fn answers_in_wire_formats_are_what_the_document_says() {
             assert_eq!(send(&known, false, &question(path, "nobody-s", "a", false).to_string()), 404);
         }
     }
-    let shapes: [&[(&str, &str)]; 2] = [&[], &[("anthropic-version", "2023-06-01")]];
-    for shape in shapes {
-        let headers = [&[("Authorization", key.as_str())][..], shape].concat();
-        let list = world.deja.request("GET", "/v1/models", &headers, b"");
-        told(&list, "get", "/v1/models", &document);
-        assert_eq!(list.status, 200);
+    // Headers decide the shape, that of errors too.
+    for shape in [None, Some(("anthropic-version", "2023-06-01")), Some(("x-goog-api-key", &*tenant.key))] {
+        let headers: Vec<_> = [("Authorization", key.as_str())].into_iter().chain(shape).collect();
+        for path in ["/v1/models", "/v1beta/models"] {
+            let list = world.deja.request("GET", path, &headers, b"");
+            told(&list, "get", path, &document);
+            assert_eq!(list.status, 200);
+            let none = world.deja.request("GET", &format!("{path}/nobody-s"), &headers, b"");
+            told(&none, "get", &format!("{path}/{{model}}"), &document);
+            assert_eq!(none.status, 404);
+        }
     }
-    let none = world.deja.request("GET", "/v1/models/nobody-s", &[("Authorization", &key)], b"");
-    told(&none, "get", "/v1/models/{model}", &document);
-    assert_eq!(none.status, 404);
     told(&world.deja.get("/readyz"), "get", "/readyz", &document);
 }
 

@@ -64,33 +64,6 @@ fn models_are_listed_for_the_wire_that_asks() {
     assert!(!ids(&get(&other, &other.key, "/v1/models", &[])).contains(&"house/model-1".to_owned()));
 }
 
-/// They have that of the answer, which headers decide too.
-#[test]
-fn errors_about_models_have_a_shape_of_the_document() {
-    let tenant = World::shared().tenant("wire-models-errors");
-    let document = tenant.deja.get("/openapi.json").json();
-    let named = |schema: &Value| {
-        let pointer = schema["$ref"].as_str().unwrap().trim_start_matches('#');
-        document.pointer(pointer).unwrap().clone()
-    };
-    let has = |value: &Value, schema: &Value| {
-        schema["required"].as_array().unwrap().iter().all(|name| !value[name.as_str().unwrap()].is_null())
-    };
-    for path in ["/v1/models", "/v1beta/models"] {
-        let errors = named(&document["paths"][format!("{path}/{{model}}")]["get"]["responses"]["default"]);
-        let schema = &errors["content"]["application/json"]["schema"];
-        let shapes: Vec<Value> = schema["anyOf"]
-            .as_array()
-            .map_or_else(|| vec![named(schema)], |all| all.iter().map(named).collect());
-        for headers in [&[][..], &ANTHROPIC, &[("x-goog-api-key", &*tenant.key)]] {
-            let error = get(&tenant, &tenant.key, &format!("{path}/no-such"), headers).json();
-            let fits =
-                |shape: &Value| has(&error, shape) && has(&error["error"], &shape["properties"]["error"]);
-            assert!(shapes.iter().any(fits), "{path} {headers:?}: {error}");
-        }
-    }
-}
-
 #[test]
 fn a_key_for_some_models_sees_those_and_a_stranger_none() {
     let world = World::shared();
