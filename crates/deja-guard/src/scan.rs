@@ -201,21 +201,26 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         last_end: usize::MAX,
         capitals: 0,
         words: 0,
-        auxiliaries: 0,
         sentence: 0,
     };
     while scanner.at < scanner.chars.len() && scanner.out.len() < limit {
         scanner.step();
     }
-    let Scanner { mut out, capitals, words, auxiliaries, .. } = scanner;
+    let Scanner { mut out, capitals, words, .. } = scanner;
     say_signs(&mut out);
     say_steps(&mut out);
-    if capitals * 10 >= words * 6 && words > 2 && auxiliaries == 0 {
+    if capitals * 10 >= words * 6 && words > 2 && !has_small_auxiliary(text) {
         for piece in &mut out {
             piece.name = false;
         }
     }
     out
+}
+
+/// Whether a text has an auxiliary verb in lower case ("Who is Ann Lee"). A title has none ("Who Is It").
+fn has_small_auxiliary(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphabetic() && c != '\'');
+    words.any(|word| lexicon().class(word) & class::AUXILIARY != 0)
 }
 
 /// What is read of a text, and what stands before the place that it is read at.
@@ -234,8 +239,6 @@ struct Scanner {
     /// Words that begin with a capital letter, and all.
     capitals: usize,
     words: usize,
-    /// Auxiliary verbs in lower case ("Who is Ann Lee"). A title has none ("Who Is It").
-    auxiliaries: usize,
     sentence: u8,
 }
 
@@ -394,7 +397,6 @@ impl Scanner {
         if alphabetic {
             self.words += 1;
             self.capitals += usize::from(capital);
-            self.auxiliaries += usize::from(!capital && lexicon().class(&text) & class::AUXILIARY != 0);
         }
         let name = capital && (!self.start || upper) && text != "i" && !text.starts_with("i'");
         if upper && text == "us" {
