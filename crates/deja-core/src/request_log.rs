@@ -35,6 +35,13 @@ impl From<&ProjectSettings> for Logging {
     }
 }
 
+impl Logging {
+    /// The time since when texts are kept; `None` keeps none.
+    pub fn texts_since(self, now: Timestamp) -> Option<Timestamp> {
+        (!self.texts.is_zero()).then(|| now.minus(self.texts))
+    }
+}
+
 /// An entry that a request met: the one that answered, or the best one that did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetEntry {

@@ -129,17 +129,18 @@ pub(super) async fn admit_and_look_up(
     let Some(admission) = rows.first().map(admission).transpose()? else {
         return Ok(asked.iter().map(|_| (Door::Unknown, Ahead::Found(Ok(None)))).collect());
     };
-    let told = rows.iter().enumerate().map(|(earlier, row)| {
-        Ok((door(row, admission.clone(), now, earlier)?, ahead(row, asked.len() > 1)?))
-    });
+    let told = rows
+        .iter()
+        .enumerate()
+        .map(|(earlier, row)| Ok((door(row, admission.clone(), now, earlier)?, ahead(row)?)));
     told.collect()
 }
 
-/// What a row has of an entry. Only a row of many leaves a long one out.
-fn ahead(row: &Row, of_many: bool) -> Result<Ahead, StoreError> {
+/// What a row has of an entry: all of it, or its bytes where a row of many leaves a long one out.
+fn ahead(row: &Row) -> Result<Ahead, StoreError> {
     let entry: Option<Uuid> = get(row, ENTRY)?;
     let Some(entry) = entry else { return Ok(Ahead::Found(Ok(None))) };
-    let bytes = if of_many { usize::try_from(count(row, BYTES)?).unwrap_or(usize::MAX) } else { 0 };
+    let bytes = usize::try_from(count(row, BYTES)?).unwrap_or(usize::MAX);
     if bytes > LONG {
         return Ok(Ahead::Long(EntryId::from_bytes(entry.into_bytes()), bytes));
     }
@@ -154,14 +155,14 @@ const TAKEN: usize = WIDTH + projects::WIDTH + 1;
 const OWN: usize = TAKEN + 3;
 /// Where those of an entry begin.
 const ENTRY: usize = OWN + 3;
-/// The column with its bytes, if it is one of many.
+/// The column with its bytes. They are 0 for the entry of a single request, which is read whole.
 const BYTES: usize = ENTRY + entries::WIDTH + 1;
 
 static ADMIT: LazyLock<String> = LazyLock::new(|| admit("1", "", "", ""));
 
 /// $4 scope, $5 prompt.
 static ADMIT_AND_LOOK_UP: LazyLock<String> = LazyLock::new(|| {
-    let found = format!("{}, e.record", entries::COLUMNS);
+    let found = format!("{}, e.record, 0::bigint AS bytes", entries::COLUMNS);
     looking_up("1", "(SELECT $4::bytea AS scope_key, $5::bytea AS prompt_hash, 1 AS nth)", &found, "")
 });
 

@@ -166,7 +166,7 @@ impl RequestLog for PostgresStore {
         let sql = "SELECT count(*) - $2::bigint,
                           count(*) FILTER (WHERE asked IS NOT NULL AND ($3::bigint IS NULL OR at < $3))
                    FROM request_log WHERE project_id = $1";
-        let since = (!allowed.texts.is_zero()).then(|| now.minus(allowed.texts).as_nanos());
+        let since = allowed.texts_since(now).map(Timestamp::as_nanos);
         let params: Params<'_> = &[&uuid(project.as_bytes()), &signed(allowed.requests), &since];
         let row = self.connections.query_one(sql, params).await?;
         Ok((count(&row, 0)?, count(&row, 1)?))

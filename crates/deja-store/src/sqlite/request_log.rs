@@ -95,7 +95,11 @@ impl RequestLog for SqliteStore {
                           (SELECT count(*) FROM request_log
                            WHERE project_id = ?1 AND asked IS NOT NULL AND (?3 IS NULL OR at < ?3))
                    FROM request_log WHERE project_id = ?1";
-        let values = (*project.as_bytes(), signed(allowed.requests), texts_since(allowed.texts, now));
+        let values = (
+            *project.as_bytes(),
+            signed(allowed.requests),
+            allowed.texts_since(now).map(Timestamp::as_nanos),
+        );
         let found = self.readers.one(sql, values, |row| Ok((count(row, 0)?, count(row, 1)?))).await?;
         Ok(found.unwrap_or_default())
     }
@@ -109,7 +113,7 @@ impl RequestLog for SqliteStore {
                     let logging = Logging::from(&project.settings);
                     most = most
                         .max(delete_surplus(connection, project.id, logging.requests, limit)?)
-                        .max(forget_texts(connection, project.id, logging.texts, now, limit)?);
+                        .max(forget_texts(connection, project.id, logging, now, limit)?);
                 }
                 Ok(Done::quiet(most))
             })
@@ -132,7 +136,7 @@ pub(super) fn let_go(connection: &Connection, project: &Project, now: Timestamp)
         delete_surplus(connection, project.id, 0, all)?;
     }
     if logging.texts.is_zero() {
-        forget_texts(connection, project.id, Duration::ZERO, now, all)?;
+        forget_texts(connection, project.id, logging, now, all)?;
     }
     Ok(())
 }
@@ -194,23 +198,18 @@ fn delete_surplus(
     gone.map(|gone| gone as u64)
 }
 
-/// Since when texts are kept; `None` keeps none.
-fn texts_since(kept: Duration, now: Timestamp) -> Option<i64> {
-    (!kept.is_zero()).then(|| now.minus(kept).as_nanos())
-}
-
 /// Forgets the texts of a project that are older than it keeps them.
 fn forget_texts(
     connection: &Connection,
     project: ProjectId,
-    kept: Duration,
+    logging: Logging,
     now: Timestamp,
     limit: NonZeroUsize,
 ) -> rusqlite::Result<u64> {
     let sql = "UPDATE request_log SET asked = NULL WHERE number IN (
                    SELECT number FROM request_log
                    WHERE project_id = ?1 AND asked IS NOT NULL AND (?2 IS NULL OR at < ?2) LIMIT ?3)";
-    let since = texts_since(kept, now);
+    let since = logging.texts_since(now).map(Timestamp::as_nanos);
     let forgotten =
         connection.prepare_cached(sql)?.execute(params![project.as_bytes(), since, limit_of(limit)]);
     forgotten.map(|forgotten| forgotten as u64)

@@ -88,7 +88,8 @@ impl RequestLog for MemoryStore {
     ) -> Result<(u64, u64), StoreError> {
         let state = self.state();
         let rows: Vec<_> = state.logged.iter().filter(|row| row.logged.project == project).collect();
-        let old = |row: &&&LogRow| allowed.texts.is_zero() || row.logged.at < now.minus(allowed.texts);
+        let since = allowed.texts_since(now);
+        let old = |row: &&&LogRow| since.is_none_or(|since| row.logged.at < since);
         let texts = rows.iter().filter(|row| row.logged.text.is_some()).filter(old).count();
         Ok(((rows.len() as u64).saturating_sub(allowed.requests), texts as u64))
     }
