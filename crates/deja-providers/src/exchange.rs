@@ -1,8 +1,8 @@
 //! One call from request to answer, the same for every wire format.
 //!
-//! An adapter says how a request looks ([`Request`]) and in which format the answer is. Whether that is a plain or a
-//! streamed one is decided by what comes back: some servers stream although nobody asked. Where it goes, and with
-//! which key, is an [`Upstream`].
+//! An adapter says how a request looks ([`Request`]) and in which format the answer is. Whether the answer is plain or
+//! streamed is decided by what comes back: some servers stream although nobody asked. An [`Upstream`] is where the
+//! request goes, and has the key.
 
 use deja_core::provider::{Completion, ProviderError};
 use deja_core::{aside, turn};
@@ -30,12 +30,12 @@ pub(crate) struct Request {
     pub(crate) body: Value,
 }
 
-/// Where a provider's calls go and what opens it, whatever it speaks.
+/// A provider as its callers see it, whatever format it speaks.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    /// The name in responses.
+    /// The name in responses and errors.
     pub(crate) name: String,
-    /// What the paths of its wire format are put behind; an error if deja does not call the URL.
+    /// What the paths of its wire format are put behind; an error if deja does not call this URL.
     pub(crate) base_url: Result<Url, UrlError>,
     pub(crate) key: Option<SecretString>,
     pub(crate) client: Client,
@@ -47,50 +47,31 @@ impl Upstream {
         self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)
     }
 
-    /// The same as text; empty if no call may be made.
+    /// The base URL as text; empty if no call may be made.
     pub(crate) fn place(&self) -> &str {
         self.base_url.as_ref().map_or("", Url::as_str)
     }
 
-    /// What is asked for is not there. Callers ask `Provider::serves` before.
+    /// The refusal of an endpoint that is not there. Callers ask `Provider::serves` before.
     pub(crate) fn serves_not(&self) -> ProviderError {
         Failure::invalid_request(&self.name, "the provider does not serve this endpoint").error
     }
 
-    /// The key in a header of its own, behind `prefix`.
+    /// The key in a header of its own, behind `prefix`, and marked so that it is never printed. Empty if there is no key,
+    /// or one that cannot stand in a header: it would be refused anyway.
     pub(crate) fn key_header(&self, name: HeaderName, prefix: &str) -> HeaderMap {
-        secret_header(name, prefix, self.key.as_ref())
+        let mut headers = HeaderMap::new();
+        if let Some(key) =
+            self.key.as_ref().map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty())
+            && let Ok(mut value) = HeaderValue::from_str(&format!("{prefix}{key}"))
+        {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        headers
     }
 
-    /// The answer to `request`, which is in the format of `wire`.
-    pub(crate) async fn complete(&self, request: &Request, wire: Wire) -> Result<Completion, ProviderError> {
-        let peer = Peer { provider: &self.name, client: &self.client, key: self.key.as_ref() };
-        peer.complete(request, wire).await
-    }
-}
-
-/// What an answer says before its body, which is read without it.
-struct Head {
-    status: StatusCode,
-    headers: HeaderMap,
-}
-
-impl Head {
-    fn of(response: &Response) -> Self {
-        Self { status: response.status(), headers: response.headers().clone() }
-    }
-}
-
-/// The provider's side of a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer<'a> {
-    pub(crate) provider: &'a str,
-    pub(crate) client: &'a Client,
-    pub(crate) key: Option<&'a SecretString>,
-}
-
-impl Peer<'_> {
-    /// The answer to `request`, asked for again where that may help.
+    /// The answer to `request` in the format of `wire`, asked for again where that may help.
     pub(crate) async fn complete(&self, request: &Request, wire: Wire) -> Result<Completion, ProviderError> {
         self.retried(|| async {
             let response = self.send(request).await?;
@@ -110,27 +91,28 @@ impl Peer<'_> {
         .await
     }
 
-    async fn retried<T, F, Fut>(&self, attempt: F) -> Result<T, ProviderError>
+    /// Makes `attempt`, and again where that may help.
+    pub(crate) async fn retried<T, F, Fut>(&self, attempt: F) -> Result<T, ProviderError>
     where
         F: Fn() -> Fut,
         Fut: Future<Output = Result<T, Failure>>,
     {
         let bounded = |limit| {
             let attempt = attempt();
-            async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(self.provider))) }
+            async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(&self.name))) }
         };
         let result = Box::pin(retry::run(&self.client.settings, bounded)).await;
-        result.map_err(|failure| failure.into_error(self.key))
+        result.map_err(|failure| failure.into_error(self.key.as_ref()))
     }
 
     /// Sends `request`; an answer with an error status is a failure.
     async fn send(&self, request: &Request) -> Result<Response, Failure> {
         let call = self.client.request(Method::POST, request.url.clone());
-        let call = call.map_err(|error| Failure::forbidden(self.provider, &error))?;
+        let call = call.map_err(|error| Failure::forbidden(&self.name, &error))?;
         let mut headers = request.headers.clone();
         name_span(&mut headers);
         let call = call.headers(headers).json(&request.body);
-        let response = call.send().await.map_err(|error| Failure::send(self.provider, error))?;
+        let response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -163,7 +145,7 @@ impl Peer<'_> {
         let record = deja_wire::read(wire, chunks).await;
         record.map(|record| record.completion).map_err(|error| match error {
             StreamError::Read(error @ ReadError::Broken(_)) => {
-                Failure::interrupted(self.provider, &self.read(&error).error.message)
+                Failure::interrupted(&self.name, &self.read(&error).error.message)
             }
             StreamError::Read(error) => self.read(&error),
             StreamError::Unrecorded(Unrecorded::Failed(body)) => self.answered(head, Some(&body)).midway(),
@@ -174,9 +156,9 @@ impl Peer<'_> {
     fn unrecorded(&self, why: &Unrecorded) -> Failure {
         match why {
             Unrecorded::Unfinished => {
-                Failure::interrupted(self.provider, "the stream ended before the answer did")
+                Failure::interrupted(&self.name, "the stream ended before the answer did")
             }
-            why => Failure::bad_response(self.provider, &format!("the answer cannot be read: {why}")),
+            why => Failure::bad_response(&self.name, &format!("the answer cannot be read: {why}")),
         }
     }
 
@@ -184,34 +166,33 @@ impl Peer<'_> {
     fn parse(&self, head: &Head, body: &[u8]) -> Result<Value, Failure> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
-            return Err(Failure::bad_response(self.provider, "the answer is not JSON"));
+            return Err(Failure::bad_response(&self.name, "the answer is not JSON"));
         };
         if is_error(&value) { Err(self.answered(head, Some(&value))) } else { Ok(value) }
     }
 
     fn answered(&self, head: &Head, body: Option<&Value>) -> Failure {
-        Failure::answered(self.provider, head.status.as_u16(), &head.headers, body)
+        Failure::answered(&self.name, head.status.as_u16(), &head.headers, body)
     }
 
     fn read(&self, error: &ReadError) -> Failure {
-        Failure::read(self.provider, error)
+        Failure::read(&self.name, error)
+    }
+}
+
+/// What an answer says before its body. The body is read without it.
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn of(response: &Response) -> Self {
+        Self { status: response.status(), headers: response.headers().clone() }
     }
 }
 
 /// What an answer with an error status says, unless it is long.
 pub(crate) fn said(body: &[u8]) -> Option<Value> {
     if body.len() > LONG { None } else { serde_json::from_slice(body).ok() }
-}
-
-/// A header with a secret in it, marked so that it is never printed. `None` if there is no secret, or one that
-/// cannot stand in a header (it would be refused anyway).
-pub(crate) fn secret_header(name: HeaderName, prefix: &str, key: Option<&SecretString>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    if let Some(key) = key.map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty())
-        && let Ok(mut value) = HeaderValue::from_str(&format!("{prefix}{key}"))
-    {
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    headers
 }

@@ -10,13 +10,11 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
-use tokio::time::timeout;
 
 use crate::exchange::{Upstream, said};
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
 use crate::quoted::{quotes, unquoted};
-use crate::retry;
 use crate::traces::name_span;
 
 /// Headers of an answer that the application gets to see, beside the provider's own name of the request.
@@ -44,12 +42,7 @@ impl Upstream {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         name_span(&mut headers);
         headers.extend(own);
-        let attempt = |limit| {
-            let attempt = self.attempt(&url, &headers, &request.body);
-            async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(&self.name))) }
-        };
-        let answered = Box::pin(retry::run(&self.client.settings, attempt)).await;
-        answered.map_err(|failure| failure.into_error(self.key.as_ref()))
+        self.retried(|| self.attempt(&url, &headers, &request.body)).await
     }
 
     async fn attempt(&self, url: &Url, headers: &HeaderMap, body: &Bytes) -> Result<Forwarded, Failure> {

@@ -85,12 +85,7 @@ impl Registry {
     /// The built-in provider of `model` where an application asks at `endpoint`, or deja by itself.
     pub fn built_in(&self, model: &str, endpoint: Option<Endpoint>) -> Route {
         let Some(family) = family_at(model, endpoint) else { return Route::Unsupported };
-        let provider = match family {
-            Family::OpenAi => &self.openai,
-            Family::Anthropic => &self.anthropic,
-            Family::Google => &self.google,
-        };
-        match provider {
+        match self.of(family) {
             Some(provider) => Route::To(Arc::clone(provider)),
             None => Route::NoCredentials { provider: family.name() },
         }
@@ -107,10 +102,14 @@ impl Registry {
 
     /// Whether a built-in provider has credentials.
     pub const fn has(&self, family: Family) -> bool {
+        self.of(family).is_some()
+    }
+
+    const fn of(&self, family: Family) -> Option<&Arc<dyn Provider>> {
         match family {
-            Family::OpenAi => self.openai.is_some(),
-            Family::Anthropic => self.anthropic.is_some(),
-            Family::Google => self.google.is_some(),
+            Family::OpenAi => self.openai.as_ref(),
+            Family::Anthropic => self.anthropic.as_ref(),
+            Family::Google => self.google.as_ref(),
         }
     }
 
@@ -138,7 +137,7 @@ impl Registry {
 }
 
 fn openai(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
-    let upstream = built_in("openai", credentials, openai::DEFAULT_BASE_URL, &[], client)?;
+    let upstream = built_in(Family::OpenAi, credentials, openai::DEFAULT_BASE_URL, &[], client)?;
     Ok(Arc::new(OpenAi { upstream, endpoints: Endpoints::Both }))
 }
 
@@ -148,19 +147,19 @@ fn anthropic(
     prices: &Arc<PriceBook>,
 ) -> Result<Arc<dyn Provider>, RegistryError> {
     let default = anthropic::DEFAULT_BASE_URL;
-    let upstream = built_in("anthropic", credentials, default, anthropic::VERSIONS, client)?;
+    let upstream = built_in(Family::Anthropic, credentials, default, anthropic::VERSIONS, client)?;
     Ok(Arc::new(Anthropic { upstream, prices: Arc::clone(prices) }))
 }
 
 fn google(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
     let default = gemini::DEFAULT_BASE_URL;
-    let upstream = built_in("google", credentials, default, gemini::VERSIONS, client)?;
+    let upstream = built_in(Family::Google, credentials, default, gemini::VERSIONS, client)?;
     Ok(Arc::new(Gemini { upstream, chat: true }))
 }
 
 /// A built-in provider, at the operator's base URL or its own.
 fn built_in(
-    provider: &'static str,
+    family: Family,
     credentials: Credentials,
     default: &str,
     suffixes: &[&str],
@@ -168,6 +167,7 @@ fn built_in(
 ) -> Result<Upstream, RegistryError> {
     let Credentials { key, base_url } = credentials;
     let typed = base_url.filter(|typed| !typed.trim().is_empty());
+    let provider = family.name();
     let fail = |reason: &str| RegistryError::BaseUrl { provider, reason: reason.to_owned() };
     let url =
         Url::parse(typed.as_deref().unwrap_or(default).trim()).map_err(|error| fail(&error.to_string()))?;
@@ -181,8 +181,8 @@ fn built_in(
     Ok(Upstream { name: provider.to_owned(), base_url, key: Some(key), client: client.clone() })
 }
 
-/// `url` without slashes and one of `suffixes` at its end: the version is often typed along, and the wire format
-/// brings its own.
+/// `url` without slashes and one of `suffixes` at its end: many type a version, and the wire format puts one behind
+/// the base URL.
 fn without(mut url: Url, suffixes: &[&str]) -> Url {
     let path = url.path().trim_end_matches('/');
     let path = suffixes.iter().find_map(|suffix| path.strip_suffix(suffix)).unwrap_or(path);

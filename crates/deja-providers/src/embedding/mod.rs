@@ -122,7 +122,7 @@ impl RemoteEmbedder {
         }
         let proof = find_proof(&server, window).await.map_err(|_| ConnectError::Cuts(window))?;
         tracing::info!(window, ?proof, "the embedding server is reached");
-        server.client.settings = limits(deadline);
+        server.upstream.client.settings = limits(deadline);
         let id = id(&url, &server.model.name, dimension);
         let in_flight = Shares::halves(max_in_flight.max(1), 1);
         Ok(Self { id, dimension, window, proof, server, deadline, in_flight })

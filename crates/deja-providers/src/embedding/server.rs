@@ -2,19 +2,19 @@
 
 use deja_core::provider::ProviderError;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderName};
+use reqwest::header::AUTHORIZATION;
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::model::{Model, Reading};
 use super::{gemini, ollama, openai, tei};
-use crate::exchange::{Peer, Request, secret_header};
+use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
 use crate::gemini::{KEY_HEADER, method};
 use crate::http::Client;
 use crate::openai::endpoint;
 
-/// Tells servers apart in errors; the host is in the embedder's id.
+/// What errors call every embedding server. The embedder's id has the host.
 const NAME: &str = "embedding server";
 
 /// How requests and answers look.
@@ -31,16 +31,15 @@ enum Format {
 pub(super) struct Server {
     format: Format,
     url: Url,
-    /// Where tokens are counted beforehand, where they are.
+    /// Where the server counts the tokens of a text, if it does.
     count_url: Option<Url>,
     pub(super) model: Model,
-    key: Option<SecretString>,
-    pub(super) client: Client,
+    pub(super) upstream: Upstream,
 }
 
 impl Server {
-    /// The server at `base`, whose path says which format it speaks. `None` for a model's name that cannot stand in a
-    /// path that it belongs in.
+    /// The server at `base`, whose path says which format it speaks. `None` if the model's name belongs in a path and cannot
+    /// stand there.
     pub(super) fn new(
         base: &Url,
         mut model: Model,
@@ -66,10 +65,11 @@ impl Server {
         } else {
             (Format::OpenAi, endpoint(base, "embeddings"), None)
         };
-        Some(Self { format, url, count_url, model, key, client })
+        let upstream = Upstream { name: NAME.to_owned(), base_url: Ok(base.clone()), key, client };
+        Some(Self { format, url, count_url, model, upstream })
     }
 
-    /// The vector of `text`, with which the server may have cut it.
+    /// What the server makes of `text`, which it may have cut.
     pub(super) async fn read(&self, text: &str) -> Result<Reading, ProviderError> {
         let body = match self.format {
             Format::OpenAi => openai::body(&self.model, text),
@@ -96,12 +96,10 @@ impl Server {
     }
 
     async fn ask(&self, url: &Url, body: Value) -> Result<Value, ProviderError> {
-        let (header, prefix): (HeaderName, _) = match self.format {
-            Format::Gemini => (KEY_HEADER, ""),
-            _ => (AUTHORIZATION, "Bearer "),
+        let headers = match self.format {
+            Format::Gemini => self.upstream.key_header(KEY_HEADER, ""),
+            _ => self.upstream.key_header(AUTHORIZATION, "Bearer "),
         };
-        let headers = secret_header(header, prefix, self.key.as_ref());
-        let peer = Peer { provider: NAME, client: &self.client, key: self.key.as_ref() };
-        peer.json(&Request { url: url.clone(), headers, body }).await
+        self.upstream.json(&Request { url: url.clone(), headers, body }).await
     }
 }

@@ -53,13 +53,13 @@ pub(super) fn surely_fits(text: &str, tokens: u32) -> bool {
     text.len() + SPECIAL_TOKENS <= tokens as usize
 }
 
-/// Whether an error says that a text of more bytes than the window has tokens is too long: servers have many words for
-/// that, and refuse a short text for other reasons.
+/// Whether an error may say that a text is too long. Servers have many words for that. They refuse a short text for other
+/// reasons, so this is asked only about a text of more bytes than the window has tokens.
 pub(super) fn refuses_length(error: &ProviderError) -> bool {
     matches!(error.class, FailureClass::ContextLength | FailureClass::InvalidRequest)
 }
 
-/// Finds the proof that `server` gives for a window of so many tokens.
+/// Finds the proof that `server` gives for a window of `window` tokens.
 pub(super) async fn find_proof(server: &Server, window: u32) -> Result<Proof, Cuts> {
     if let Some(count) = server.count("deja").await {
         return Ok(count.map_or_else(|error| unproven(&error), |_| Proof::Asking));
@@ -76,10 +76,10 @@ pub(super) async fn find_proof(server: &Server, window: u32) -> Result<Proof, Cu
     let limit = limit.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).min(window.saturating_add(1)));
     let [one, other] = readings.as_slice() else { return Ok(Proof::None) };
     match limit {
-        // Both counts are of what was left after the cut: one of whole texts would differ.
+        // The texts differ in length. Equal counts are counts of what the cut left of them.
         Some(limit) if are_same(one, other) && one.tokens == other.tokens => Ok(Proof::Count { limit }),
         _ if are_same(one, other) => Err(Cuts),
-        // It reads beyond the window, which is all that is known.
+        // The server reads beyond the window. How far is not known.
         Some(limit) => Ok(Proof::Count { limit }),
         None => Ok(Proof::None),
     }

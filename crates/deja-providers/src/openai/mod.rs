@@ -53,21 +53,18 @@ impl Provider for OpenAi {
         prompt: &str,
         length: Length,
     ) -> Result<Completion, ProviderError> {
-        let base = self.upstream.base()?;
-        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
-        if self.endpoints == Endpoints::Both && is_responses_only(model) {
-            let body = responses_request(model, context, prompt);
-            let request = Request { url: endpoint(base, "responses"), headers, body };
-            self.upstream.complete(&request, Wire::Responses).await
+        let (path, wire, body) = if self.endpoints == Endpoints::Both && is_responses_only(model) {
+            ("responses", Wire::Responses, responses_request(model, context, prompt))
         } else {
             let mut body = chat_request(model, context, prompt);
-            // Models that think refuse the older name, wherever they are reached.
             if length == Length::Brief && !thinks(model) {
                 body[self.limit()] = BRIEF.into();
             }
-            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            self.upstream.complete(&request, Wire::Chat).await
-        }
+            ("chat/completions", Wire::Chat, body)
+        };
+        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
+        let request = Request { url: endpoint(self.upstream.base()?, path), headers, body };
+        self.upstream.complete(&request, wire).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
