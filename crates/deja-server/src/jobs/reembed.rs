@@ -8,12 +8,15 @@ use deja_core::clock::{Clock, Timestamp};
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
 use deja_core::store::{StaleEntry, Store, StoreError};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::telemetry;
 
 const BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 const EVERY: Duration = Duration::from_mins(10);
+/// How long no batch of an import must have come, so that the import counts as over.
+const QUIET: Duration = Duration::from_secs(3);
 const PROGRESS_EVERY: u64 = 1000;
 /// How long a batch is this process's own. Another one takes over what is not done by then.
 const LEASE: Duration = Duration::from_mins(5);
@@ -38,10 +41,16 @@ pub async fn run(
         if let Err(error) = job.pass().await {
             tracing::error!("embedding stored entries stopped: {error}; it goes on later");
         }
-        let wait = tokio::time::timeout(EVERY, imported.notified());
-        if stop.run_until_cancelled(wait).await.is_none() {
+        if stop.run_until_cancelled(wait(&imported)).await.is_none() {
             return;
         }
+    }
+}
+
+/// Waits for the next pass. An import comes in batches, and what is counted before its last one is no total.
+async fn wait(imported: &Notify) {
+    if timeout(EVERY, imported.notified()).await.is_ok() {
+        while timeout(QUIET, imported.notified()).await.is_ok() {}
     }
 }
 
@@ -236,6 +245,20 @@ mod tests {
         assert_eq!(count().await, StaleCount { waiting: 0, failed: 1 });
         clock.advance(ASIDE);
         assert_eq!(count().await, StaleCount { waiting: 1, failed: 0 }, "it is tried again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_begins_when_the_last_batch_of_an_import_is_in() {
+        let imported = Notify::new();
+        let batches = async {
+            for _ in 0..5 {
+                imported.notify_one();
+                tokio::time::sleep(QUIET / 2).await;
+            }
+        };
+        let began = tokio::time::Instant::now();
+        tokio::join!(wait(&imported), batches);
+        assert_eq!(began.elapsed(), QUIET / 2 * 4 + QUIET);
     }
 
     #[tokio::test]
