@@ -146,6 +146,23 @@ async fn a_ticket_is_of_its_step_its_person_and_their_password() {
 }
 
 #[tokio::test]
+async fn an_offer_ends_with_the_password_that_it_was_made_for() {
+    const ANOTHER: &str = "another fine password";
+    let (world, mut ada) = world_with_ada().await;
+    let offered = ada.post("/console/account/second-factor", &[("current", PASSWORD)]).await;
+    let ticket = offered.attributes("input[name=ticket]", "value").remove(0);
+    let form = [("current", PASSWORD), ("password", ANOTHER), ("again", ANOTHER)];
+    let page = ada.submit("/console/account/password", &form).await;
+    assert!(page.one("[role=status].note").contains("changed"), "{}", page.text());
+    let mut ada = world.stranger();
+    ada.submit("/console/sign-in", &[("email", EMAIL), ("password", ANOTHER)]).await;
+
+    let form = [("ticket", ticket.as_str()), ("code", &App::told(&offered).code(0))];
+    let page = ada.submit("/console/account/second-factor/on", &form).await;
+    assert!(page.one("[role=alert]").contains("begin again"), "{}", page.text());
+}
+
+#[tokio::test]
 async fn a_link_for_a_new_password_asks_for_the_code_too() {
     let (world, mut ada) = world_with_ada().await;
     let (app, ..) = turn_on(&mut ada).await;

@@ -265,6 +265,9 @@ async fn a_form_from_before_signing_in_anew_leaves_what_somebody_else_changed() 
         (settings.max_entries, settings.default_threshold.map(deja_core::embedding::Threshold::get)),
         (500, Some(0.9))
     );
+    // Nobody else saw what it was filled with, so that they mean all that they send.
+    world.browser_of(Role::Owner).await.submit(place, &form).await;
+    assert_eq!(world.reload("shop").await.settings.max_entries, 100_000);
 }
 
 #[tokio::test]
