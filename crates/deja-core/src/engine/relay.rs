@@ -134,7 +134,7 @@ impl Relay {
         let is_passed = matches!(self.identity.mode, Mode::Bypass);
         (!is_passed && self.control.look_up).then(|| {
             let scope = self.scope(project, self.identity.parameters.clone());
-            LookUp { scope: scope.key(), prompt: PromptHash(self.identity.hash) }
+            LookUp::new(&scope, PromptHash(self.identity.hash))
         })
     }
 

@@ -44,7 +44,7 @@ impl Engine {
         if !query.looks_up() {
             return Ok(None);
         }
-        let wanted = LookUp { scope: scope.key(), prompt: prompt_hash };
+        let wanted = LookUp::new(scope, prompt_hash);
         let looked = looked.filter(|looked| looked.wanted == wanted);
         let (found, now) = if let Some(Looked { found, at, .. }) = looked {
             (found, at)

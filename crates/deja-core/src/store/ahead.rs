@@ -5,17 +5,27 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::api_key::KeyHash;
-use crate::cache::{Entry, PromptHash, ScopeKey};
+use crate::cache::{Entry, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
+use crate::id::ProjectId;
 use crate::store::{Door, StoreError};
 
 /// The look-up that a request is about to make: scope and prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookUp {
+    /// The project of the scope.
+    pub project: ProjectId,
     /// The scope.
     pub scope: ScopeKey,
     /// The prompt.
     pub prompt: PromptHash,
+}
+
+impl LookUp {
+    /// The look-up of a prompt in a scope.
+    pub const fn new(scope: &Scope, prompt: PromptHash) -> Self {
+        Self { project: scope.project(), scope: scope.key(), prompt }
+    }
 }
 
 /// The result of [`Entries::exact`](crate::store::Entries::exact).

@@ -20,7 +20,7 @@ impl Bench {
     fn wanted(&self, query: &Query) -> Option<LookUp> {
         let project = self.engine.guess(&self.caller.key.hash, None)?;
         let scope = project.scope(&query.model, query.context.as_deref());
-        Some(LookUp { scope: scope.key(), prompt: PromptHash::of(&query.prompt) })
+        Some(LookUp::new(&scope, PromptHash::of(&query.prompt)))
     }
 
     async fn admit(&self, wanted: Option<LookUp>) -> Result<Admitted, NotAdmitted> {
@@ -84,7 +84,7 @@ async fn a_store_in_the_process_is_asked_nothing_ahead() {
     }
     // Though somebody names what to look up.
     let scope = crate::util::scope(bench.caller.project.id);
-    let wanted = LookUp { scope: scope.key(), prompt: PromptHash::of("reset|1") };
+    let wanted = LookUp::new(&scope, PromptHash::of("reset|1"));
     assert!(bench.admit(Some(wanted)).await.unwrap().looked.is_none());
 }
 

@@ -336,7 +336,7 @@ impl Asked {
 
     fn look_up(&self, project: &Project) -> LookUp {
         let scope = project.scope(&self.model, self.context.as_deref());
-        LookUp { scope: scope.key(), prompt: PromptHash::of(&self.prompt) }
+        LookUp::new(&scope, PromptHash::of(&self.prompt))
     }
 }
 

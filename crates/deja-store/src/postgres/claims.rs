@@ -54,7 +54,7 @@ impl Claims for PostgresStore {
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         let (lease, awaited) = (nanos(lease), awaited.map(|owner| uuid(owner.as_bytes())));
         let params: Params<'_> = &[&project, &scope, &prompt, &owner, &lease, &awaited, &now.as_nanos()];
-        let row = self.connections.query_one(CLAIM, params).await?;
+        let row = self.connections.of(flight.project).query_one(CLAIM, params).await?;
         Ok(match get(&row, 0)? {
             "ours" => Claimed::Ours,
             "theirs" => Claimed::Theirs(FlightId::from_bytes(id(&row, 1)?)),
@@ -75,7 +75,7 @@ impl Claims for PostgresStore {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         let params: Params<'_> = &[&project, &scope, &prompt, &owner, &nanos(lease)];
-        Ok(self.connections.query_opt(PROLONG, params).await?.is_some())
+        Ok(self.connections.of(flight.project).query_opt(PROLONG, params).await?.is_some())
     }
 
     async fn store_and_release(&self, new: NewEntry, owner: FlightId) -> Result<Inserted, StoreError> {
@@ -92,7 +92,7 @@ impl Claims for PostgresStore {
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         let (payload, ended) = (payload(&flight.prompt), to_json(ended)?);
         let params: Params<'_> = &[&project, &scope, &prompt, &owner, &payload, &ended];
-        self.connections.query(RELEASE, params).await.map(drop)
+        self.connections.of(flight.project).query(RELEASE, params).await.map(drop)
     }
 
     async fn released(&self, flight: &FlightKey, owner: FlightId, patience: Duration) {
@@ -100,7 +100,8 @@ impl Claims for PostgresStore {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         // Released before anybody listened here.
-        if let Ok(None) = self.connections.query_opt(AWAIT, &[&project, &scope, &prompt, &owner]).await {
+        let connections = self.connections.of(flight.project);
+        if let Ok(None) = connections.query_opt(AWAIT, &[&project, &scope, &prompt, &owner]).await {
             return;
         }
         let payload = payload(&flight.prompt);

@@ -1,4 +1,5 @@
-//! Connections to PostgreSQL, at most as many as a replica may have. Every call has a deadline.
+//! Connections to PostgreSQL, at most as many as a replica may have. Every call has a deadline. One project has half of them
+//! at most, so that its slow statements do not keep others waiting.
 //!
 //! A caller may go away at any moment, and its future with it. Its statement is on the way then, and cannot be
 //! called back. So the connection stays taken until the server has answered, and then serves the next caller
@@ -14,9 +15,11 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{BuildError, Object, Pool, PoolError, QueueMode, Timeouts};
+use deja_core::id::ProjectId;
+use deja_core::shares::{Held, Shares};
 use deja_core::store::StoreError;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
@@ -33,10 +36,22 @@ const SEARCHES: usize = 2;
 /// Parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// For whom a call is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    /// Operators, and work that no request waits for.
+    Deja,
+    Project(ProjectId),
+    /// Keys of which nobody knows yet whether there is such a key. All of them have one share.
+    Strangers,
+}
+
 /// The connections with their deadlines.
 #[derive(Clone)]
 pub(super) struct Connections {
     pool: Pool<Manager>,
+    shares: Arc<Shares<Owner>>,
+    owner: Owner,
     /// The only one to use: it holds a lock.
     alone: Option<Arc<Mutex<Lease>>>,
     acquire: Duration,
@@ -49,13 +64,16 @@ pub(super) struct Connections {
 impl Connections {
     /// None yet: they are made when they are needed.
     pub(super) fn new(server: Server, settings: &PostgresSettings) -> Result<Self, BuildError> {
+        let size = settings.pool_size.max(1);
         let pool = Pool::builder(Manager::new(server, settings))
-            .max_size(settings.pool_size.max(1))
+            .max_size(size)
             .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .build()?;
         Ok(Self {
             pool,
+            shares: Arc::new(Shares::halves(size, 1)),
+            owner: Owner::Deja,
             alone: None,
             acquire: settings.acquire_timeout,
             call: settings.call_timeout,
@@ -63,6 +81,16 @@ impl Connections {
             search: settings.search_timeout,
             searches: Arc::new(Semaphore::new(SEARCHES)),
         })
+    }
+
+    /// The same, for requests of a project.
+    pub(super) fn of(&self, project: ProjectId) -> Self {
+        Self { owner: Owner::Project(project), ..self.clone() }
+    }
+
+    /// The same, for keys that may be anybody's.
+    pub(super) fn of_strangers(&self) -> Self {
+        Self { owner: Owner::Strangers, ..self.clone() }
     }
 
     /// How long a call may take.
@@ -163,10 +191,16 @@ impl Connections {
 
     async fn lease(&self, patience: Duration) -> Result<Lease, StoreError> {
         let deadline = Instant::now() + patience;
-        let timeouts = Timeouts { wait: Some(self.acquire.min(patience)), ..Timeouts::default() };
+        let wait = self.acquire.min(patience);
+        let mut place = match self.owner {
+            Owner::Deja => self.shares.whole(),
+            owner => self.shares.of(owner),
+        };
+        timeout(wait, place.take(1)).await.map_err(|_| unavailable("all connections are in use"))?;
+        let timeouts = Timeouts { wait: Some(wait), ..Timeouts::default() };
         let pool = self.pool.clone();
-        let mut getting = Box::pin(async move { pool.timeout_get(&timeouts).await });
-        let got = match poll_fn(|context| Poll::Ready(getting.as_mut().poll(context))).await {
+        let mut getting = Box::pin(async move { (pool.timeout_get(&timeouts).await, place) });
+        let (got, place) = match poll_fn(|context| Poll::Ready(getting.as_mut().poll(context))).await {
             Poll::Ready(got) => got,
             Poll::Pending => {
                 // It is made in any case: if this caller goes away, the next one will want it.
@@ -185,6 +219,7 @@ impl Connections {
         Ok(Lease {
             pool: self.pool.clone(),
             connection: Some(connection),
+            place: Some(place),
             patience,
             deadline,
             busy: false,
@@ -200,6 +235,8 @@ struct Lease {
     pool: Pool<Manager>,
     /// None after a failure that closed it.
     connection: Option<Object<Manager>>,
+    /// Its place in the share of whose call it is, until the server has answered.
+    place: Option<Held>,
     patience: Duration,
     deadline: Instant,
     /// Something was asked that is not answered yet.
@@ -378,9 +415,9 @@ impl Drop for Lease {
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // What holds a lock may be older than its last deadline.
             let deadline = if self.locked { Instant::now() + self.patience } else { self.deadline };
-            let (pool, searching) = (self.pool.clone(), self.searching.take());
+            let (pool, until_it_ended) = (self.pool.clone(), (self.place.take(), self.searching.take()));
             runtime.spawn(async move {
-                let _until_it_ended = searching;
+                let _until_it_ended = until_it_ended;
                 match timeout_at(deadline, connection.settle(undo)).await {
                     Ok(Ok(())) => return connection.answered(),
                     Ok(Err(_)) => {}

@@ -116,7 +116,10 @@ pub(super) async fn admit_and_look_up(
     hash: &KeyHash,
     asked: &[Asked],
 ) -> Result<Vec<(Door, Ahead)>, StoreError> {
-    let Some(now) = asked.iter().map(|asked| asked.now).max() else { return Ok(Vec::new()) };
+    let (Some(first), Some(now)) = (asked.first(), asked.iter().map(|asked| asked.now).max()) else {
+        return Ok(Vec::new());
+    };
+    let connections = connections.of(first.wanted.project);
     let (at, hash) = (now.as_nanos(), hash.0.as_slice());
     let rows = if let [Asked { wanted, .. }] = asked {
         let (scope, prompt) = (wanted.scope.0.as_slice(), wanted.prompt.0.as_slice());
@@ -235,7 +238,7 @@ pub(super) async fn admit_within_limit(
     now: Timestamp,
 ) -> Result<Door, StoreError> {
     let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
-    let row = connections.query_opt(&ADMIT, params).await?;
+    let row = connections.of_strangers().query_opt(&ADMIT, params).await?;
     row.map_or(Ok(Door::Unknown), |row| door(&row, admission(&row)?, now, 0))
 }
 

@@ -61,7 +61,8 @@ impl Labels for PostgresStore {
         ];
         let (noted, quarantined) = (Noted::of(change), Noted::of(&change.quarantining()));
         let params = noted.after(params);
-        let row = self.connections.query_one(&statement(), &quarantined.after(&params)).await?;
+        let connections = self.connections.of(project);
+        let row = connections.query_one(&statement(), &quarantined.after(&params)).await?;
         match get(&row, 0)? {
             None => Ok(None),
             Some("kept") => Ok(Some(Labelled::Kept)),
@@ -141,7 +142,7 @@ impl Labels for PostgresStore {
         }
         let sql = "SELECT at, asked, entry_id, similarity, met FROM answered WHERE project_id = $1 AND request = $2";
         let params: Params<'_> = &[&uuid(project.as_bytes()), &request];
-        let row = self.connections.query_opt(sql, params).await?;
+        let row = self.connections.of(project).query_opt(sql, params).await?;
         row.map(|row| {
             Ok(Answered {
                 project,

@@ -101,7 +101,7 @@ impl PostgresStore {
         let (step, capacity) = (quota.interval(), quota.capacity());
         let key = key.as_ref().map(|key| uuid(key.as_bytes()));
         let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity, &key];
-        decision(&self.connections.query_one(&sql, params).await?, 0, quota, 0)
+        decision(&self.connections.of(project).query_one(&sql, params).await?, 0, quota, 0)
     }
 }
 

@@ -26,7 +26,7 @@ impl Opinions for PostgresStore {
         let asked: Vec<&[u8]> = pairs.iter().map(|pair| pair.0.as_slice()).collect();
         let params: Params<'_> = &[&uuid(project.as_bytes()), &asked];
         let mut said = HashMap::new();
-        for row in self.connections.query(sql, params).await? {
+        for row in self.connections.of(project).query(sql, params).await? {
             said.insert(hash(&row, 0)?, get::<bool>(&row, 1)?);
         }
         Ok(pairs.iter().map(|pair| said.get(&pair.0).copied()).collect())
@@ -54,7 +54,7 @@ impl Opinions for PostgresStore {
         );
         let params: Params<'_> =
             &[&uuid(project.as_bytes()), &day, &signed(cost.as_nanos()), &pair.0.as_slice(), &said];
-        self.connections.query(&sql, params).await.map(drop)
+        self.connections.of(project).query(&sql, params).await.map(drop)
     }
 
     async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
@@ -64,7 +64,7 @@ impl Opinions for PostgresStore {
             sum_of("cost")
         );
         let params: Params<'_> = &[&uuid(project.as_bytes()), &days.start, &days.end];
-        let row = self.connections.query_one(&sql, params).await?;
+        let row = self.connections.of(project).query_one(&sql, params).await?;
         Ok(Questions { asked: count(&row, 0)?, cost: NanoUsd::from_nanos(count(&row, 1)?) })
     }
 

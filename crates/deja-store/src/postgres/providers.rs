@@ -53,7 +53,8 @@ impl ProviderConfigs for PostgresStore {
 
     async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
         let sql = format!("{SELECT} WHERE p.project_id = $1 ORDER BY p.name");
-        let rows = self.connections.query(&sql, &[&uuid(project.as_bytes())]).await?;
+        let connections = self.connections.of(project);
+        let rows = connections.query(&sql, &[&uuid(project.as_bytes())]).await?;
         rows.iter().map(from_row).collect()
     }
 
@@ -66,7 +67,8 @@ impl ProviderConfigs for PostgresStore {
             "{SELECT} JOIN provider_models m ON m.project_id = p.project_id AND m.provider = p.name
              WHERE m.project_id = $1 AND m.model = $2"
         );
-        let row = self.connections.query_opt(&sql, &[&uuid(project.as_bytes()), &model.as_bytes()]).await?;
+        let connections = self.connections.of(project);
+        let row = connections.query_opt(&sql, &[&uuid(project.as_bytes()), &model.as_bytes()]).await?;
         row.as_ref().map(from_row).transpose()
     }
 

@@ -65,7 +65,7 @@ impl WrongAnswers for PostgresStore {
             &matched.0.as_slice(),
             &f64::from(similarity.get()),
         ];
-        get(&self.connections.query_one(&sql, params).await?, 0)
+        get(&self.connections.of(project).query_one(&sql, params).await?, 0)
     }
 
     async fn wrong_answers(

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, entry_id, project, project_id, scope};
+use crate::support::{NOW, entry, entry_id, project, project_id, scope, until_waiting};
 
 /// Searches of the index of entries, so far.
 async fn searches(client: &tokio_postgres::Client) -> i64 {
@@ -57,7 +57,7 @@ async fn a_look_up_with_an_admission_is_one_search_and_none_for_who_is_refused()
     let mut found = 0;
     for asked in 0..2 * LET_IN {
         // Half of them are not there.
-        let wanted = LookUp { scope: scope.key(), prompt: PromptHash::of(&(asked % 20).to_string()) };
+        let wanted = LookUp::new(&scope, PromptHash::of(&(asked % 20).to_string()));
         let ahead = store.looks_ahead().unwrap();
         let (_, entry) = ahead.admit_and_look_up(&key.hash, &wanted, NOW).await.unwrap();
         found += u32::from(entry.unwrap().is_some());
@@ -96,22 +96,13 @@ impl Limited {
 
     fn ask_for(&self, prompt: &str) -> Asking {
         let (store, hash) = (Arc::clone(&self.store), self.key.hash);
-        let wanted = LookUp { scope: scope().key(), prompt: PromptHash::of(prompt) };
+        let wanted = LookUp::new(&scope(), PromptHash::of(prompt));
         Box::pin(async move { store.looks_ahead().unwrap().admit_and_look_up(&hash, &wanted, NOW).await })
     }
 
     /// Asks once more, and says how many requests are left.
     async fn left(&self) -> u32 {
         left(self.ask().await)
-    }
-
-    /// Waits until so many statements wait for the lock.
-    async fn until_waiting(&self, statements: i64) {
-        let looker = self.database.client().await;
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while looker.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) != statements {
-            sleep(Duration::from_millis(10)).await;
-        }
     }
 }
 
@@ -133,9 +124,9 @@ async fn who_comes_while_a_key_is_admitted_is_admitted_together_in_turn() {
     let asking = join_all((0..11).map(|_| limited.ask()));
     let meanwhile = async {
         // One for each of the first two, and one for nine, which do not wait for these for ever.
-        limited.until_waiting(3).await;
+        until_waiting(&limited.database, 3).await;
         sleep(Duration::from_millis(200)).await;
-        limited.until_waiting(3).await;
+        until_waiting(&limited.database, 3).await;
         holder.batch_execute("COMMIT").await.unwrap();
     };
     let (told, ()) = tokio::join!(asking, meanwhile);
@@ -153,10 +144,10 @@ async fn who_hangs_up_before_its_statement_takes_nothing_and_leaves_the_others_t
     for asking in [&mut first, &mut second, &mut stays, &mut goes, &mut stays_too] {
         assert!(poll!(asking).is_pending());
     }
-    limited.until_waiting(2).await;
+    until_waiting(&limited.database, 2).await;
     drop(goes);
     drop(first);
-    limited.until_waiting(3).await;
+    until_waiting(&limited.database, 3).await;
     holder.batch_execute("COMMIT").await.unwrap();
     left(second.await);
     assert_eq!(left(stays.await), left(stays_too.await) + 1);
@@ -171,7 +162,7 @@ async fn nobody_is_admitted_by_a_statement_of_before_a_revocation() {
     holder.batch_execute(LOCK).await.unwrap();
     let [mut before, mut too] = [(); 2].map(|()| limited.ask());
     assert!(poll!(&mut before).is_pending() && poll!(&mut too).is_pending());
-    limited.until_waiting(2).await;
+    until_waiting(&limited.database, 2).await;
     limited.store.revoke_key(project_id(1), limited.key.id, &change()).await.unwrap();
     let mut after = limited.ask();
     assert!(poll!(&mut after).is_pending());
@@ -202,7 +193,7 @@ async fn long_answers_to_those_who_come_together_are_read_in_turns() {
     // Those two say themselves when their statements take long.
     let mut alone: JoinSet<_> = [first, second].into_iter().collect();
     // One for each of them, and one for the others.
-    limited.until_waiting(3).await;
+    until_waiting(&limited.database, 3).await;
     holder.batch_execute("COMMIT").await.unwrap();
     let expected = Some((entry_id(1), "answer 1".len()));
     assert_eq!(found(short).await, expected);

@@ -74,7 +74,7 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     // One of them waits for the other.
     for _ in 0..2 {
         call!("admit_and_look_up", |store| async move {
-            let wanted = LookUp { scope: scope().key(), prompt: PromptHash::of("hello") };
+            let wanted = LookUp::new(&scope(), PromptHash::of("hello"));
             store.looks_ahead().unwrap().admit_and_look_up(&key(1).hash, &wanted, NOW).await
         });
     }

@@ -24,6 +24,7 @@ mod proxy;
 mod reopen;
 mod replicas;
 mod search;
+mod shares;
 mod support;
 mod tls;
 mod unfit;

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::cache::{Candidate, Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
@@ -12,6 +13,7 @@ use deja_core::project::Project;
 use deja_core::store::{NewLabel, Probe, Store};
 use deja_core::testing::{self, change};
 use deja_store::{StoreSettings, open};
+use tokio::time::sleep;
 
 use crate::postgres::Database;
 
@@ -32,6 +34,15 @@ pub(crate) async fn with_project() -> (Database, Arc<dyn Store>) {
     let store = database.store().await;
     store.create_project(&project(1), &change()).await.unwrap();
     (database, store)
+}
+
+/// Waits until so many statements wait for a lock.
+pub(crate) async fn until_waiting(database: &Database, statements: i64) {
+    let looker = database.client().await;
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while looker.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) != statements {
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 pub(crate) fn project_id(number: u8) -> ProjectId {

@@ -22,7 +22,7 @@ super::register!("ahead":
 );
 
 fn wanted(scope: &Scope, prompt: &str) -> LookUp {
-    LookUp { scope: scope.key(), prompt: PromptHash::of(prompt) }
+    LookUp::new(scope, PromptHash::of(prompt))
 }
 
 async fn ask(store: &dyn Store, key: &ApiKey, wanted: &LookUp, at: i64) -> (Door, Found) {
@@ -54,7 +54,7 @@ async fn finds_what_the_exact_look_up_finds(store: Subject) {
     for (at, live) in [(4, 3), (5, 2)] {
         let mut found = 0;
         for (scope, prompt) in stored.iter().chain(&others) {
-            let wanted = LookUp { scope: scope.key(), prompt: *prompt };
+            let wanted = LookUp::new(scope, *prompt);
             let (door, ahead) = ask(&*store, &key, &wanted, at).await;
             assert_eq!(*opened(door).0.project, project(1));
             let exact = store.exact(scope, prompt, later(at)).await.unwrap();

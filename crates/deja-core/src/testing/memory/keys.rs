@@ -79,7 +79,7 @@ impl LooksAhead for MemoryStore {
                 .entries
                 .values()
                 .find(|stored| {
-                    let stored_as = LookUp { scope: stored.scope.key(), prompt: stored.prompt_hash };
+                    let stored_as = LookUp::new(&stored.scope, stored.prompt_hash);
                     (stored.scope.project(), stored_as) == (project.id, *wanted) && stored.entry.is_live(now)
                 })
                 .map(|stored| Arc::clone(&stored.entry)),

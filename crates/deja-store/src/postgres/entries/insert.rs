@@ -63,7 +63,7 @@ pub(in super::super) async fn insert(
     new: NewEntry,
     owner: Option<FlightId>,
 ) -> Result<Inserted, StoreError> {
-    let connections = &store.connections;
+    let connections = &store.connections.of(new.scope.project());
     for _ in 0..ATTEMPTS {
         let stored = put(connections, None, &new, owner).await?;
         if !stored

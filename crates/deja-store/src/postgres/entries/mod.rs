@@ -48,7 +48,7 @@ impl Entries for PostgresStore {
         );
         let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
         let params: Params<'_> = &[&project, &scope_key.as_slice(), &prompt.0.as_slice(), &now.as_nanos()];
-        let row = self.connections.query_opt(&sql, params).await?;
+        let row = self.connections.of(scope.project()).query_opt(&sql, params).await?;
         row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
     }
 
@@ -110,7 +110,7 @@ pub(super) async fn whole(
     let sql =
         format!("SELECT {COLUMNS}, e.record FROM entries e WHERE e.project_id = $1 AND e.entry_id = $2");
     let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
-    let row = connections.query_opt(&sql, params).await?;
+    let row = connections.of(project).query_opt(&sql, params).await?;
     row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
 }
 

@@ -18,7 +18,7 @@ use pgvector::{HalfVector, Vector};
 use tokio_postgres::Row;
 
 use super::super::PostgresStore;
-use super::super::connections::Params;
+use super::super::connections::{Connections, Params};
 use super::super::rows::{get, signed, uuid};
 use super::super::vectors::{self, similarity};
 use super::super::wrong_answers::Asked;
@@ -71,6 +71,7 @@ pub(super) async fn nearest(
     probe: Probe<'_>,
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
+    let connections = &store.connections.of(scope.project());
     let dimension = vectors::dimension(probe.embedding);
     let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
     let full = Vector::from(probe.embedding.as_slice().to_vec());
@@ -92,17 +93,19 @@ pub(super) async fn nearest(
     let wanted = limit.saturating_add(SPARE);
     let large = store.plans.large.get(&scope_key);
     let looked = match large {
-        None => scan_if_small(store, scope_key, dimension, params).await?,
+        None => scan_if_small(store, connections, scope_key, dimension, params).await?,
         Some(true) => None,
-        Some(false) => Some(scan(store, params).await?),
+        Some(false) => Some(scan(connections, params).await?),
     };
     let looked = match looked {
-        None if store.graphs.covers(dimension) => search_graph(store, dimension, wanted, params).await?,
+        None if store.graphs.covers(dimension) => {
+            search_graph(connections, dimension, wanted, params).await?
+        }
         looked => looked,
     };
     let rows = match looked {
         Some(rows) => rows,
-        None => scan(store, params).await?,
+        None => scan(connections, params).await?,
     };
     let mut candidates =
         rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -115,14 +118,14 @@ pub(super) async fn nearest(
 /// What the graph gives; `None` if it gave up before it had as many candidates as wanted and none of them is near
 /// enough. Before somebody pays for an answer, it is searched once more, and further.
 async fn search_graph(
-    store: &PostgresStore,
+    connections: &Connections,
     dimension: i32,
     wanted: i64,
     params: Params<'_>,
 ) -> Result<Option<Vec<Row>>, StoreError> {
     let sql = candidates_by_graph(dimension);
     for breadth in [QUICK, DEEP] {
-        let mut rows = store.connections.in_graph(breadth, &sql, params).await?;
+        let mut rows = connections.in_graph(breadth, &sql, params).await?;
         let seen: i64 = rows.first().map_or(Ok(0), |row| get(row, WIDTH + 1))?;
         retain_entries(&mut rows);
         if !rows.is_empty() {
@@ -136,14 +139,15 @@ async fn search_graph(
 }
 
 /// What a scan gives.
-async fn scan(store: &PostgresStore, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-    store.connections.query(&best_of(UNKNOWN, SCAN, "JOIN"), params).await
+async fn scan(connections: &Connections, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    connections.query(&best_of(UNKNOWN, SCAN, "JOIN"), params).await
 }
 
 /// The same of a scope that is not known to be small or large; `None` if it is large. Which it is, is believed from
 /// now on. If it may soon be large, the graph is built.
 async fn scan_if_small(
     store: &PostgresStore,
+    connections: &Connections,
     key: [u8; 32],
     dimension: i32,
     params: Params<'_>,
@@ -156,7 +160,7 @@ async fn scan_if_small(
              LATERAL (SELECT count(*) AS entries FROM (
                  SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 LIMIT bound + 1) these) sizes";
     let params = [params, &[&store.plans.graph_from, &EARLY]].concat();
-    let mut rows = store.connections.query(&best_of(size, SCAN, "LEFT JOIN"), &params).await?;
+    let mut rows = connections.query(&best_of(size, SCAN, "LEFT JOIN"), &params).await?;
     let flag = |column| rows.first().map_or(Ok(false), |row| get(row, column));
     let (large, grown) = (flag(WIDTH + 3)?, flag(WIDTH + 4)?);
     store.plans.large.insert(key, large);

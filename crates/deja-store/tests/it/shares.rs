@@ -1,0 +1,66 @@
+//! Shares of the connections to PostgreSQL: a project whose statements are slow does not keep another one waiting.
+
+use std::sync::Arc;
+
+use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::rate_limit::Quota;
+use deja_core::store::{LookUp, Store};
+use deja_core::testing::{self, change};
+use deja_store::PostgresSettings;
+use tokio::task::JoinSet;
+
+use crate::faults::HANG;
+use crate::postgres::{Database, open_store, settings};
+use crate::support::{NOW, entry, project, project_id, until_waiting};
+
+const POOL: usize = 4;
+
+/// Many calls of project 1, each of which takes from its limit.
+fn many(store: &Arc<dyn Store>) -> JoinSet<()> {
+    let mut calls = JoinSet::new();
+    for _ in 0..3 * POOL {
+        let store = Arc::clone(store);
+        let quota = Quota::new(1_000, 1_000).unwrap();
+        calls.spawn(async move { assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed) });
+    }
+    calls
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_has_half_of_the_connections_however_slow_its_statements_are() {
+    let database = Database::create().await;
+    let patient = PostgresSettings { pool_size: POOL, call_timeout: HANG, ..settings(&database.url) };
+    let store = open_store(patient).await;
+    for number in [1, 2] {
+        store.create_project(&project(number), &change()).await.unwrap();
+    }
+    let key = testing::key(2, project_id(2), NOW);
+    store.create_key(&key, &change()).await.unwrap();
+    let scope = Scope::new(project_id(2), Frame::query(Some("m"), None));
+    store.insert(entry(1, &scope, "hello")).await.unwrap();
+    let mut calls = many(&store);
+    while let Some(ended) = calls.join_next().await {
+        ended.unwrap();
+    }
+    let another_is_served = async || {
+        until_waiting(&database, POOL as i64 / 2).await;
+        let wanted = LookUp::new(&scope, PromptHash::of("hello"));
+        let ahead = store.looks_ahead().unwrap().admit_and_look_up(&key.hash, &wanted, NOW).await;
+        assert!(ahead.unwrap().1.unwrap().is_some());
+        assert!(store.exact(&scope, &wanted.prompt, NOW).await.unwrap().is_some());
+        until_waiting(&database, POOL as i64 / 2).await;
+    };
+
+    let holder = database.client().await;
+    holder.batch_execute("BEGIN; SELECT FROM buckets FOR UPDATE").await.unwrap();
+    let mut calls = many(&store);
+    another_is_served().await;
+    // Statements go on in the database after their callers hung up, and so they keep their places.
+    calls.shutdown().await;
+    let mut calls = many(&store);
+    another_is_served().await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    while let Some(ended) = calls.join_next().await {
+        ended.unwrap();
+    }
+}
