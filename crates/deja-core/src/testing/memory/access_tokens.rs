@@ -14,8 +14,9 @@ use crate::store::{AccessTokens, StoreError};
 impl AccessTokens for MemoryStore {
     async fn create_access_token(&self, token: &AccessToken, change: &Change) -> Result<(), StoreError> {
         let mut state = self.state();
-        let known = state.operators.iter().any(|operator| operator.id == token.operator);
-        if !known || state.access_tokens.iter().any(|other| other.hash == token.hash) {
+        if state.operator(token.operator).is_none()
+            || state.access_tokens.iter().any(|other| other.hash == token.hash)
+        {
             return Err(StoreError::Conflict("no operator for the token".to_owned()));
         }
         state.access_tokens.push(token.clone());
@@ -28,8 +29,8 @@ impl AccessTokens for MemoryStore {
         let Some(token) = state.access_tokens.iter().find(|token| token.hash == *hash) else {
             return Ok(None);
         };
-        let enabled = |other: &&Operator| other.id == token.operator && other.disabled.is_none();
-        Ok(state.operators.iter().find(enabled).map(|operator| (token.clone(), operator.clone())))
+        let enabled = state.operator(token.operator).filter(|operator| operator.disabled.is_none());
+        Ok(enabled.map(|operator| (token.clone(), operator.clone())))
     }
 
     async fn touch_access_token(&self, hash: &TokenHash, now: Timestamp) -> Result<(), StoreError> {
@@ -54,9 +55,8 @@ impl AccessTokens for MemoryStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let before = state.access_tokens.len();
-        state.access_tokens.retain(|token| (token.operator, token.hash) != (operator, *hash));
-        let revoked = state.access_tokens.len() < before;
+        let own = |token: &mut AccessToken| (token.operator, token.hash) == (operator, *hash);
+        let revoked = state.access_tokens.extract_if(.., own).count() > 0;
         Ok(state.note_if(revoked, change))
     }
 }

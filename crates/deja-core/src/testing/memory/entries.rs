@@ -61,9 +61,7 @@ impl Stored {
 
 impl State {
     fn remove_where(&mut self, mut gone: impl FnMut(&Stored) -> bool) -> u64 {
-        let before = self.entries.len();
-        self.entries.retain(|_, stored| !gone(stored));
-        (before - self.entries.len()) as u64
+        self.entries.extract_if(.., |_, stored| gone(stored)).count() as u64
     }
 
     fn count(&self, project: ProjectId) -> u64 {

@@ -81,7 +81,7 @@ impl State {
     }
 }
 
-/// What is not among the newest of each project.
+/// Removes up to `limit` that are not among the newest of their project, and says how many.
 fn surplus<T, K: Ord>(
     all: &mut Vec<T>,
     project: impl Fn(&T) -> ProjectId,
@@ -92,14 +92,8 @@ fn surplus<T, K: Ord>(
     let rank =
         |one: &T| all.iter().filter(|other| project(other) == project(one) && age(other) > age(one)).count();
     let old: Vec<bool> = all.iter().map(|one| rank(one) >= newest.get()).collect();
-    let (mut at, before) = (0, all.len());
-    let mut left = limit.get();
-    all.retain(|_| {
-        let goes = old[at] && left > 0;
-        (at, left) = (at + 1, left - usize::from(goes));
-        !goes
-    });
-    before - all.len()
+    let mut old = old.into_iter();
+    all.extract_if(.., |_| old.next() == Some(true)).take(limit.get()).count()
 }
 
 #[async_trait]
@@ -135,13 +129,12 @@ impl Labels for MemoryStore {
         if source == LabelSource::Judge || !(forbids || new.answers) {
             return Ok(Some(Labelled::Kept));
         }
-        let before = state.wrong.len();
-        state.wrong.retain(|wrong| {
+        let same = |wrong: &mut Wrong| {
             let WrongAnswer { source: by, asked, matched: of, .. } = &wrong.answer;
-            (wrong.project, *by, &**asked, of) != (project, source, new.asked, &matched)
-        });
+            (wrong.project, *by, &**asked, of) == (project, source, new.asked, &matched)
+        };
+        let allowed = state.wrong.extract_if(.., same).count() > 0;
         if new.answers {
-            let allowed = state.wrong.len() < before;
             state.note_if(allowed, change);
             return Ok(Some(if allowed { Labelled::Allowed } else { Labelled::Kept }));
         }

@@ -45,8 +45,7 @@ impl Members for MemoryStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let known = state.operators.iter().any(|other| other.id == operator);
-        if !known || !state.projects.contains_key(&project) {
+        if state.operator(operator).is_none() || !state.projects.contains_key(&project) {
             return Err(StoreError::Conflict("no project or operator for the rank".to_owned()));
         }
         let before = state.members.insert((project, operator), rank);

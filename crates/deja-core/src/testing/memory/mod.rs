@@ -119,6 +119,10 @@ impl MemoryStore {
 }
 
 impl State {
+    fn operator(&self, id: OperatorId) -> Option<&Operator> {
+        self.operators.iter().find(|operator| operator.id == id)
+    }
+
     /// Writes the row of a change that was done.
     fn note_if(&mut self, done: bool, change: &Change) -> bool {
         if done {
@@ -156,7 +160,7 @@ impl Projects for MemoryStore {
             return Err(StoreError::Conflict(format!("a project called '{}'", project.slug)));
         }
         state.projects.insert(project.id, project.clone());
-        let maker = change.actor.operator().filter(|id| state.operators.iter().any(|other| other.id == *id));
+        let maker = change.actor.operator().filter(|id| state.operator(*id).is_some());
         state.members.extend(maker.map(|maker| ((project.id, maker), Rank::Owner)));
         state.changes.push(change.clone());
         Ok(())

@@ -61,7 +61,7 @@ impl Operators for MemoryStore {
     }
 
     async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
-        Ok(self.state().operators.iter().find(|operator| operator.id == id).cloned())
+        Ok(self.state().operator(id).cloned())
     }
 
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
@@ -132,9 +132,7 @@ impl Invites for MemoryStore {
 
     async fn revoke_invite(&self, token: &TokenHash, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let before = state.invites.len();
-        state.invites.retain(|invite| invite.token != *token);
-        let revoked = state.invites.len() < before;
+        let revoked = state.invites.extract_if(.., |invite| invite.token == *token).count() > 0;
         Ok(state.note_if(revoked, change))
     }
 }
@@ -149,9 +147,9 @@ impl Sessions for MemoryStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let as_shown = state.operators.iter().any(|operator| {
-            operator.id == session.operator && operator.password == *password && operator.disabled.is_none()
-        });
+        let as_shown = state
+            .operator(session.operator)
+            .is_some_and(|operator| operator.password == *password && operator.disabled.is_none());
         if !as_shown || (state.second_factors.contains_key(&session.operator) && !second_factor) {
             return Ok(false);
         }
@@ -170,8 +168,8 @@ impl Sessions for MemoryStore {
         let state = self.state();
         let live = |session: &&Session| session.token == *token && now < session.expires;
         let Some(session) = state.sessions.iter().find(live) else { return Ok(None) };
-        let enabled = |other: &&Operator| other.id == session.operator && other.disabled.is_none();
-        Ok(state.operators.iter().find(enabled).map(|operator| (session.clone(), operator.clone())))
+        let enabled = state.operator(session.operator).filter(|operator| operator.disabled.is_none());
+        Ok(enabled.map(|operator| (session.clone(), operator.clone())))
     }
 
     async fn touch_session(
@@ -201,9 +199,8 @@ impl Sessions for MemoryStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let before = state.sessions.len();
-        state.sessions.retain(|session| (session.operator, session.token) != (operator, *token));
-        let ended = state.sessions.len() < before;
+        let own = |session: &mut Session| (session.operator, session.token) == (operator, *token);
+        let ended = state.sessions.extract_if(.., own).count() > 0;
         Ok(state.note_if(ended, change))
     }
 
@@ -214,18 +211,16 @@ impl Sessions for MemoryStore {
         change: &Change,
     ) -> Result<u64, StoreError> {
         let mut state = self.state();
-        let before = state.sessions.len();
-        state.sessions.retain(|session| session.operator != operator || Some(&session.token) == keep);
         state.changes.push(change.clone());
-        Ok((before - state.sessions.len()) as u64)
+        let ends = |session: &mut Session| session.operator == operator && Some(&session.token) != keep;
+        Ok(state.sessions.extract_if(.., ends).count() as u64)
     }
 
     async fn sweep_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut state = self.state();
-        let before = state.sessions.len() + state.invites.len();
-        state.sessions.retain(|session| now < session.expires);
-        state.invites.retain(|invite| now < invite.expires);
-        Ok((before - state.sessions.len() - state.invites.len()) as u64)
+        let sessions = state.sessions.extract_if(.., |session| session.expires <= now).count();
+        let invites = state.invites.extract_if(.., |invite| invite.expires <= now).count();
+        Ok((sessions + invites) as u64)
     }
 }
 
@@ -259,17 +254,13 @@ impl Audit for MemoryStore {
     ) -> Result<u64, StoreError> {
         let rows = &mut self.state().changes.rows;
         let of = rows.iter().filter(|row| row.change.action == action).count() as u64;
-        let (mut seen, mut swept) = (0_u64, 0);
-        rows.retain(|row| {
-            if row.change.action != action || swept == limit.get() as u64 {
-                return true;
-            }
-            seen += 1;
-            let keep = row.change.at >= before && newest.saturating_add(seen) > of;
-            swept += u64::from(!keep);
-            keep
+        let mut seen = 0_u64;
+        let surplus = rows.extract_if(.., |row| {
+            let is_of = row.change.action == action;
+            seen += u64::from(is_of);
+            is_of && (row.change.at < before || newest.saturating_add(seen) <= of)
         });
-        Ok(swept)
+        Ok(surplus.take(limit.get()).count() as u64)
     }
 }
 

@@ -75,9 +75,8 @@ impl ProviderConfigs for MemoryStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let before = state.providers.len();
-        state.providers.retain(|provider| (provider.project, provider.name.as_str()) != (project, name));
-        let removed = state.providers.len() < before;
+        let this = |other: &mut ProviderConfig| (other.project, other.name.as_str()) == (project, name);
+        let removed = state.providers.extract_if(.., this).count() > 0;
         Ok(state.note_if(removed, change))
     }
 

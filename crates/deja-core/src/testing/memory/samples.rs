@@ -75,11 +75,6 @@ impl Samples for MemoryStore {
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let mut state = self.state();
         state.trim_samples();
-        let old = state.samples.iter().filter(|(_, sample)| ended(sample, now));
-        let gone: Vec<_> = old.map(|(place, _)| *place).take(limit.get()).collect();
-        for place in &gone {
-            state.samples.remove(place);
-        }
-        Ok(gone.len() as u64)
+        Ok(state.samples.extract_if(.., |_, sample| ended(sample, now)).take(limit.get()).count() as u64)
     }
 }

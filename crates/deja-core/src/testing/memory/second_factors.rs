@@ -27,8 +27,7 @@ impl SecondFactors for MemoryStore {
         change: &Change,
     ) -> Result<(), StoreError> {
         let mut state = self.state();
-        let known = state.operators.iter().any(|other| other.id == operator);
-        if !known || state.second_factors.contains_key(&operator) {
+        if state.operator(operator).is_none() || state.second_factors.contains_key(&operator) {
             return Err(StoreError::Conflict("a second factor is there, or no operator".to_owned()));
         }
         state.second_factors.insert(operator, factor.clone());
@@ -57,9 +56,7 @@ impl SecondFactors for MemoryStore {
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(factor) = state.second_factors.get_mut(&operator) else { return Ok(false) };
-        let before = factor.recovery.len();
-        factor.recovery.retain(|left| left != code);
-        let used = factor.recovery.len() < before;
+        let used = factor.recovery.extract_if(.., |left| left == code).count() > 0;
         Ok(state.note_if(used, change))
     }
 }
