@@ -218,21 +218,31 @@ async fn no_more_old_rows_go_at_a_time_than_are_meant_whatever_the_plan() {
     }
     let store = database.store().await;
     store.create_project(&project(1), &change()).await.unwrap();
-    let project = project_id(1);
+    for number in 0..20 {
+        let pair = PairHash::of("judge", &PromptHash::of("asked"), &PromptHash::of(&number.to_string()));
+        store.keep_opinion(project_id(1), &pair, Some(true), 1, NanoUsd::ZERO).await.unwrap();
+    }
+    assert_eq!(store.sweep_opinions(2, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
+}
+
+/// Calls whose answers are not stored leave a claim each. A claim that looked for old ones would read all of them.
+#[tokio::test]
+async fn claims_that_are_over_go_with_the_clean_up_and_no_claim_looks_for_them() {
+    let database = Database::create().await;
+    let (client, store) = (database.client().await, database.store().await);
+    store.create_project(&project(1), &change()).await.unwrap();
     let old = "INSERT INTO flights (project_id, scope_key, prompt_hash, owner, until)
                SELECT project_id, '', sha256(n::text::bytea), project_id, 0 FROM projects, generate_series(1, 100) n";
     client.batch_execute(old).await.unwrap();
-    for number in 0..20 {
-        let pair = PairHash::of("judge", &PromptHash::of("asked"), &PromptHash::of(&number.to_string()));
-        store.keep_opinion(project, &pair, Some(true), 1, NanoUsd::ZERO).await.unwrap();
-    }
-    let scope = Scope::new(project, Frame::query(Some("m"), None));
-    let flight = FlightKey { project, scope: scope.key(), prompt: PromptHash::of("asked") };
-    let owner = FlightId::from_bytes([1; 16]);
-    store.claims().unwrap().claim(&flight, owner, Duration::from_mins(5), None, NOW).await.unwrap();
-    let left = client.query_one("SELECT count(*) FROM flights WHERE until = 0", &[]).await.unwrap();
-    assert_eq!(left.get::<_, i64>(0), 90);
-    assert_eq!(store.sweep_opinions(2, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let flight = FlightKey { project: project_id(1), scope: scope.key(), prompt: PromptHash::of("asked") };
+    let (owner, lease) = (FlightId::from_bytes([1; 16]), Duration::from_mins(5));
+    store.claims().unwrap().claim(&flight, owner, lease, None, NOW).await.unwrap();
+    let left =
+        async || -> i64 { client.query_one("SELECT count(*) FROM flights", &[]).await.unwrap().get(0) };
+    assert_eq!(left().await, 101);
+    store.sweep_usage(NOW, NonZeroUsize::new(1).unwrap()).await.unwrap();
+    assert_eq!(left().await, 1, "the claim that was just made");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
