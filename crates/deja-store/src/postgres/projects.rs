@@ -5,12 +5,13 @@ use deja_core::audit::Change;
 use deja_core::id::ProjectId;
 use deja_core::member::Rank;
 use deja_core::project::{Project, Slug};
-use deja_core::store::{Projects, StoreError};
+use deja_core::store::{EntryFilter, Projects, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::audit::{Noted, When};
-use super::connections::Params;
+use super::connections::{Connections, Params};
+use super::entries::{found, in_parts};
 use super::fault::conflict;
 use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, uuid, word};
 use super::{request_log, samples};
@@ -90,16 +91,28 @@ impl Projects for PostgresStore {
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
-        // Keys, entries, vectors, counts and providers go by their foreign keys.
-        let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
-                     key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
-                     feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
-                     flight AS (DELETE FROM flights WHERE project_id = $1),
-                     done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
-        let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(change));
-        let rows = self.connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;
-        Ok(rows.first().map_or(Ok(0), |row| count(row, 0))? > 0)
+        let deleted = deleted(self.connections.clone(), project, change.clone());
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a caller that goes away leaves no project without its entries"
+        )]
+        tokio::spawn(deleted).await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
+}
+
+/// Deletes the entries in parts, and then the project with all that is left.
+async fn deleted(connections: Connections, project: ProjectId, change: Change) -> Result<bool, StoreError> {
+    let entries = found(&connections, project, &EntryFilter::default()).await?;
+    in_parts(connections.clone(), project, entries, None).await?;
+    // Keys, vectors, counts, providers and the entries of this moment go by their foreign keys.
+    let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
+                 key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
+                 feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
+                 flight AS (DELETE FROM flights WHERE project_id = $1),
+                 done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
+    let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(&change));
+    let rows = connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;
+    Ok(rows.first().map_or(Ok(0), |row| count(row, 0))? > 0)
 }
 
 /// A project whose columns begin at number `first`.

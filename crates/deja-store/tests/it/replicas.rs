@@ -245,6 +245,35 @@ async fn claims_that_are_over_go_with_the_clean_up_and_no_claim_looks_for_them()
     assert_eq!(left().await, 1, "the claim that was just made");
 }
 
+/// One statement for all entries would be ended by its deadline, and have removed none.
+#[tokio::test]
+async fn purges_and_deletions_go_in_parts() {
+    for deletes in [false, true] {
+        let (database, store) = with_project().await;
+        let client = database.client().await;
+        store.insert(entry(1, &scope(), "asked")).await.unwrap();
+        let crowd = "INSERT INTO entries SELECT (jsonb_populate_record(e, jsonb_build_object(
+                         'entry_id', gen_random_uuid(), 'prompt_hash', '\\x' || replace(gen_random_uuid()::text, '-', '')))).*
+                     FROM entries e, generate_series(1, 5000)";
+        client.execute(crowd, &[]).await.unwrap();
+        let last_stays = "UPDATE entries SET hits = 7 WHERE entry_id = (SELECT entry_id FROM entries ORDER BY entry_id DESC LIMIT 1);
+                          CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'it stays'; END $$;
+                          CREATE TRIGGER stay BEFORE DELETE ON entries FOR EACH ROW WHEN (old.hits = 7) EXECUTE FUNCTION stay()";
+        client.batch_execute(last_stays).await.unwrap();
+        let done = async || {
+            if deletes {
+                return store.delete_project(project_id(1), &change()).await.map(u64::from);
+            }
+            store.purge(project_id(1), &EntryFilter::default(), &change()).await
+        };
+        done().await.unwrap_err();
+        let left = client.query_one("SELECT count(*) FROM entries", &[]).await.unwrap();
+        assert_eq!(left.get::<_, i64>(0), 1001, "deletes: {deletes}");
+        client.batch_execute("DROP TRIGGER stay ON entries").await.unwrap();
+        assert_eq!(done().await.unwrap(), if deletes { 1 } else { 1001 });
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
     let database = Database::create().await;

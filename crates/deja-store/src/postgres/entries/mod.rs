@@ -24,7 +24,7 @@ use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 pub(super) use filter::{Filter, has, passes, searched};
 pub(super) use insert::insert;
 pub(super) use nearest::{Plans, SPARE};
-pub(super) use remove::removing;
+pub(super) use remove::{found, in_parts, removing};
 
 /// Columns of an entry, from number 0.
 pub(super) const COLUMNS: &str =
@@ -93,7 +93,10 @@ impl Entries for PostgresStore {
         filter: &EntryFilter,
         change: &Change,
     ) -> Result<u64, StoreError> {
-        remove::passing(&self.connections, project, filter, change).await
+        let entries = remove::found(&self.connections, project, filter).await?;
+        let purged = remove::in_parts(self.connections.clone(), project, entries, Some(change.clone()));
+        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no purge half-way")]
+        tokio::spawn(purged).await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -10,13 +10,15 @@ use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::store::{EntryFilter, StoreError};
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
 use super::super::connections::{Connections, Params, Transaction};
 use super::super::rows::{count, get, limit_of, uuid};
 use super::filter::{Filter, passes};
+
+/// Entries that one statement of a purge removes: a tenth of a second.
+const PART: usize = 2000;
 
 /// The parts of a statement that removes the entries which `choose` gives with project_id and entry_id; the one
 /// called `done` has a row for each. Slots are by connection, so that writers at the same time use different ones.
@@ -54,30 +56,42 @@ pub(super) async fn twin_of(transaction: &mut Transaction, new: &NewEntry) -> Re
     total(&transaction.query(&sql, params).await?)
 }
 
-/// The entries of a project that pass the filter. The change is written in any case.
-pub(super) async fn passing(
+/// The entries of a project that pass the filter.
+pub(in super::super) async fn found(
     connections: &Connections,
     project: ProjectId,
     filter: &EntryFilter,
-    change: &Change,
+) -> Result<Vec<Uuid>, StoreError> {
+    // In one row: a million of them would take more memory than all they say.
+    let sql = format!("SELECT array_agg(e.entry_id) FROM entries e WHERE {}", passes());
+    let rows = Filter::of(project, filter).rows(connections, &sql, &[]).await?;
+    Ok(rows.first().map_or(Ok(None), |row| get(row, 0))?.unwrap_or_default())
+}
+
+/// Removes these entries of a project, a part at a time, the first part with the change, which is written in any case. One statement
+/// for a million entries would be ended by its deadline, and have removed none.
+pub(in super::super) async fn in_parts(
+    connections: Connections,
+    project: ProjectId,
+    entries: Vec<Uuid>,
+    change: Option<Change>,
 ) -> Result<u64, StoreError> {
-    let (by_text, filter) = (filter.text.is_some(), Filter::of(project, filter));
-    let (project, noted) = (uuid(project.as_bytes()), Noted::of(change));
-    let found: Vec<Uuid>;
-    let (passes, params): (_, Vec<&(dyn ToSql + Sync)>) = if by_text {
-        // Searched first: who only deletes has longer than a search.
-        let sql = format!("SELECT e.entry_id FROM entries e WHERE {}", passes());
-        let rows = filter.rows(connections, &sql, &[]).await?;
-        found = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-        ("e.project_id = $1 AND e.entry_id = ANY ($2)".to_owned(), vec![&project, &found])
-    } else {
-        (passes(), filter.before(&[]))
-    };
-    let choose = format!(
-        "SELECT e.project_id, e.entry_id FROM entries e WHERE {passes} ORDER BY e.project_id, e.entry_id FOR UPDATE"
+    let project = uuid(project.as_bytes());
+    let removing = removing(
+        "SELECT project_id, entry_id FROM entries WHERE project_id = $1 AND entry_id = ANY ($2)
+         ORDER BY project_id, entry_id FOR UPDATE",
     );
-    let sql = Noted::statement(&removing(&choose), params.len(), When::Always);
-    total(&connections.bulk(&sql, &noted.after(&params)).await?)
+    let (mut removed, mut parts) = (0, entries.chunks(PART));
+    if let Some(change) = &change {
+        let (first, noted) = (parts.next().unwrap_or_default(), Noted::of(change));
+        let sql = Noted::statement(&removing, 2, When::Always);
+        removed += total(&connections.bulk(&sql, &noted.after(&[&project, &first])).await?)?;
+    }
+    let sql = format!("WITH {removing} SELECT count(*) FROM done");
+    for part in parts {
+        removed += total(&connections.bulk(&sql, &[&project, &part]).await?)?;
+    }
+    Ok(removed)
 }
 
 /// Entries that may no longer be served, the longest expired first; then those beyond the maximum of their projects. Those
