@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -50,9 +52,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Base {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
-        let named = Option::<Path<Named>>::from_request_parts(parts, state).await;
-        Ok(Self(named.map_or_else(|_not_utf8| Some(String::new()), |named| named?.0.slug)))
+        Ok(Self(match Option::<Path<Named>>::from_request_parts(parts, state).await {
+            Ok(named) => named.and_then(|Path(named)| named.slug),
+            // What else of the path is no UTF-8 is not there: its handler says so.
+            Err(rejected) => not_utf8(&rejected).filter(|key| *key == "slug").map(|_| String::new()),
+        }))
     }
+}
+
+/// The parameter of a path that is no UTF-8.
+fn not_utf8(rejected: &PathRejection) -> Option<&str> {
+    let PathRejection::FailedToDeserializePathParams(failed) = rejected else { return None };
+    if let ErrorKind::InvalidUtf8InPathParam { key } = failed.kind() { Some(key) } else { None }
 }
 
 /// The headers that clients put a key into. For deja's own API only the first may hold it.

@@ -27,7 +27,8 @@ use crate::state::App;
 /// The routes of the API, for people. What is not there is refused as everywhere.
 fn docs() -> Router<Arc<App>> {
     let refused = async |response: Response| match response.status() {
-        StatusCode::NOT_FOUND => ApiError::NotFound.into_response(),
+        // 400 is a path that is no UTF-8.
+        StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => ApiError::NotFound.into_response(),
         _ => response,
     };
     Router::from(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))

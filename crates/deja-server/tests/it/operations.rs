@@ -85,7 +85,7 @@ fn the_openapi_document_is_the_committed_one() {
 fn what_is_not_there_beside_the_documents_is_refused_as_everywhere() {
     let deja = &World::shared().deja;
     assert_eq!(deja.get("/docs/").status, 200);
-    for path in ["/docs/nope.js", "/nope.js"] {
+    for path in ["/docs/nope.js", "/docs/%FF", "/nope.js"] {
         let refused = deja.get(path);
         refused.detail(404);
         assert_eq!(refused.header("x-deja-error"), Some("not_found"), "{path}");

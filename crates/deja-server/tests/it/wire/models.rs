@@ -82,4 +82,11 @@ fn a_key_for_some_models_sees_those_and_a_stranger_none() {
         assert_eq!(response.status, 404, "{id}");
         assert!(response.json()["error"]["message"].is_string());
     }
+    // Bytes that are no text name no model, and no project.
+    let own = format!("/p/{}", tenant.slug);
+    for (base, status) in [("", 404), (own.as_str(), 404), ("/p/%FF", 403)] {
+        for path in ["/v1/models/%FF", "/v1beta/models/%FF"] {
+            assert_eq!(get(&tenant, &narrow, &format!("{base}{path}"), &[]).status, status, "{base}{path}");
+        }
+    }
 }
