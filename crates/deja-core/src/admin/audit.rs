@@ -17,15 +17,15 @@ pub struct AuditLine {
     pub project: Option<String>,
 }
 
-/// For owners: the last changes, newest first: those in the project, or all; 10,000 at most.
+/// For owners: the last changes, newest first: those in the project, or all.
 pub async fn list(by: &Acting<'_>, slug: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, AdminError> {
     by.owners_only()?;
     let project = match slug {
         Some(slug) => Some(by.project(slug).await?.id),
         None => None,
     };
-    let none = || AdminError::Invalid("the limit must be 1 or more".into()).about("limit");
-    let limit = NonZeroUsize::new(limit.min(MOST)).ok_or_else(none)?;
+    let beyond = || AdminError::Invalid(format!("the limit must be from 1 to {MOST}")).about("limit");
+    let limit = NonZeroUsize::new(limit).filter(|limit| limit.get() <= MOST).ok_or_else(beyond)?;
     let names = by.store().projects().await?;
     let slug_of = |row: &AuditRow| {
         let id = row.change.project?;

@@ -123,7 +123,7 @@ fn quota_within(
 fn told(key: &ApiKey) -> String {
     let models = key.models.as_ref().map(|models| format!("for {}", models.join(", ")));
     let limit = key.quota.map(|quota| format!("{} a minute, {} at once", quota.per_minute(), quota.burst()));
-    let until = key.expires.map(|at| format!("until {}", jiff::Timestamp::from(at)));
+    let until = key.expires.map(|at| format!("until {:.0}", jiff::Timestamp::from(at)));
     models.into_iter().chain(limit).chain(until).collect::<Vec<_>>().join("; ")
 }
 

@@ -53,7 +53,7 @@ pub async fn create(
         expires,
         last_used: None,
     };
-    let detail = format!("of {}, until {}", operator.email, jiff::Timestamp::from(expires));
+    let detail = format!("of {}, until {:.0}", operator.email, jiff::Timestamp::from(expires));
     let change = by.change("token.create").of(told(&token)).how(detail);
     by.store().create_access_token(&token, &change).await?;
     Ok(NewToken { plain, token })

@@ -382,7 +382,16 @@ fn what_is_wrong_with_a_member_is_told_in_words_of_the_document() {
             r#"{"name": "a", "expires": 5}"#,
             "expires must be a time such as 2035-01-31T00:00:00Z",
         ),
+        (
+            "POST",
+            keys,
+            r#"{"name": "a", "expires": "2035-02-30"}"#,
+            "expires must be a time such as 2035-01-31T00:00:00Z",
+        ),
+        ("POST", keys, r#"{"name": "a\ud83d"}"#, "name holds half of a surrogate pair"),
         ("GET", "/audit?limit=-1", "", "limit must be a whole number from 1 to 10000"),
+        ("GET", "/audit?limit=0", "", "the limit must be from 1 to 10000"),
+        ("GET", "/audit?limit=10001", "", "the limit must be from 1 to 10000"),
         ("GET", "/audit?limt=1", "", "there is no member `limt`: known are `project` or `limit`"),
     ] {
         let answer = ada.send(method, path, body.as_bytes());

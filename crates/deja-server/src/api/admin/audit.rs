@@ -20,7 +20,7 @@ pub(super) struct Wanted {
     #[param(value_type = Option<String>)]
     project: Option<String>,
     /// Rows at most, 1 to 10,000; 50 if it is not given.
-    #[param(value_type = Option<u32>, example = 50)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 10_000, example = 50)]
     limit: Option<String>,
 }
 

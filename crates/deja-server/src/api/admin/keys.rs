@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use deja_core::admin::Hidden;
 use deja_core::admin::keys::{self, Expiry, KeyWish};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::List;
@@ -36,6 +37,7 @@ pub(super) struct NewKey {
     #[serde(default)]
     models: Vec<String>,
     /// When it ends. Without this it ends when it is revoked.
+    #[serde(default, deserialize_with = "time")]
     #[schema(value_type = Option<String>, format = DateTime, example = "2035-01-31T00:00:00Z")]
     expires: Option<jiff::Timestamp>,
     /// Its own limit, in requests a minute, at most its project's.
@@ -44,6 +46,12 @@ pub(super) struct NewKey {
     /// Requests at once, at most its project's.
     #[schema(example = 12)]
     burst: Option<u32>,
+}
+
+/// A time. What the library says of a wrong one is about its parser.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<jiff::Timestamp>, D::Error> {
+    let wrong = |_| D::Error::custom("invalid value, expected a time such as 2035-01-31T00:00:00Z");
+    Option::deserialize(deserializer).map_err(wrong)
 }
 
 /// A key that was made.
