@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, Stream, StreamExt as _, stream};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sse_stream::SseByteStream;
@@ -339,6 +340,13 @@ pub fn is_error(body: &Value) -> bool {
 /// Whether a call of a tool is the model's own where it says who calls, and not one of code that the provider runs.
 fn is_direct(call: &Value) -> bool {
     call.get("caller").is_none_or(|caller| caller.is_null() || *caller == json!({"type": "direct"}))
+}
+
+/// Whether the arguments of a call are JSON, or none. Those of two calls in one are not. An application that cannot read them asks
+/// again, and would get them again.
+fn is_arguments(value: &Value) -> bool {
+    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    value.as_str().is_some_and(|text| text.is_empty() || is_json(text))
 }
 
 /// `values` as text: strings as they are, other JSON as it is written, nothing of null.

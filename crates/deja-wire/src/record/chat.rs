@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{joined, only};
+use super::{is_arguments, joined, only};
 use crate::json::is_silent;
 use crate::lenient::{items, or_default, text};
 use crate::{Completion, Finish};
@@ -111,7 +111,7 @@ fn is_call(call: &Value) -> bool {
     call["type"] == "function"
         && call["id"].is_string()
         && function["name"].is_string()
-        && function["arguments"].is_string()
+        && is_arguments(&function["arguments"])
         && only(call, &[&["id", "type", "function", "index"]])
         && only(function, &[&["name", "arguments"]])
 }
@@ -216,6 +216,10 @@ mod tests {
             (
                 "tool_calls",
                 json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}", "new": 1}}]),
+            ),
+            (
+                "tool_calls",
+                json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"x\":"}}]),
             ),
             ("tool_calls", json!({"id": "c"})),
             ("function_call", json!({"name": "f"})),

@@ -97,9 +97,7 @@ impl Fold for ChatFold {
         if let Some(usage) = &self.usage {
             body.raw("usage", usage);
         }
-        let calls = self.choices.values().flat_map(|choice| choice.calls.values().flatten());
-        let faithful = !self.lossy && calls.into_iter().all(Call::is_whole);
-        Folded { body: body.end().into(), faithful }
+        Folded { body: body.end().into(), faithful: !self.lossy }
     }
 }
 
@@ -244,11 +242,6 @@ impl Choice {
 }
 
 impl Call {
-    /// Whether its arguments are JSON, or none. Those of two calls in one are not.
-    fn is_whole(&self) -> bool {
-        self.arguments.is_empty() || serde_json::from_str::<&RawValue>(&self.arguments).is_ok()
-    }
-
     fn plain(&self) -> String {
         let mut function = Writer::new();
         function.value("name", &self.name).value("arguments", &self.arguments);

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{Event, Fold, Folded, Next, is_direct, joined, only};
+use super::{Event, Fold, Folded, Next, is_arguments, is_direct, joined, only};
 use crate::json::Writer;
 use crate::lenient::{items, or_default};
 use crate::{Completion, Finish};
@@ -52,10 +52,11 @@ pub(super) fn renderable(body: &Value) -> bool {
         }
         Some("reasoning") => only(item, &[&["id", "type", "status"]]),
         Some("function_call") => {
-            let texts = ["call_id", "name", "arguments"];
-            texts.iter().all(|name| item[*name].is_string())
+            let names = ["call_id", "name"];
+            names.iter().all(|name| item[*name].is_string())
+                && is_arguments(&item["arguments"])
                 && is_direct(item)
-                && only(item, &[&["id", "type", "status", "caller"], &texts])
+                && only(item, &[&["id", "type", "status", "caller", "arguments"], &names])
         }
         _ => false,
     };
@@ -212,6 +213,7 @@ mod tests {
         assert!(renderable(&response(more("caller", json!({"type": "direct"})))));
         for item in [
             more("namespace", json!("x")),
+            more("arguments", json!("{\"x\":")),
             more("caller", json!({"type": "program", "caller_id": "p"})),
             json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}),
             json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]}),
