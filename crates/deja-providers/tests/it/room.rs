@@ -115,13 +115,20 @@ async fn two_answers_that_hold_what_each_of_them_lacks_do_not_wait_for_ever() {
 /// The longest answer.
 const EACH: usize = 1 << 20;
 
+/// The longest answer where all are short.
+const SHORT: usize = 16 << 10;
+
 /// How many answers that nearly end are under way in [`silent`].
 const SILENT: usize = 4;
 
-/// Long answers of one project's provider that fall silent before their end, with room for so many of the longest ones. Whatever is
+/// Answers of one project's provider that fall silent before their end, with room for so many of the longest ones. Whatever is
 /// asked then is answered with `then`.
-fn silent(rooms: usize, then: Vec<u8>) -> (Registry, Server, JoinSet<Result<Completion, ProviderError>>) {
-    let long = answer(EACH - 1024, false);
+fn silent(
+    longest: usize,
+    rooms: usize,
+    then: Vec<u8>,
+) -> (Registry, Server, JoinSet<Result<Completion, ProviderError>>) {
+    let long = answer(longest - 1024, false);
     let server = Server::start(move |number, stream| {
         if number >= SILENT {
             let _ = stream.write_all(&then);
@@ -134,8 +141,8 @@ fn silent(rooms: usize, then: Vec<u8>) -> (Registry, Server, JoinSet<Result<Comp
         attempt_timeout: Duration::from_mins(5),
         idle_timeout: Duration::from_mins(5),
         total_deadline: Duration::from_mins(10),
-        max_response_bytes: EACH,
-        max_bytes_in_flight: rooms * EACH,
+        max_response_bytes: longest,
+        max_bytes_in_flight: rooms * longest,
         max_attempts: 1,
         ..settings()
     };
@@ -150,7 +157,7 @@ fn silent(rooms: usize, then: Vec<u8>) -> (Registry, Server, JoinSet<Result<Comp
 
 #[tokio::test]
 async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
-    let (registry, server, mut silent) = silent(3, answer(1000, false));
+    let (registry, server, mut silent) = silent(EACH, 3, answer(1000, false));
     // Those that find no room are given up; the others hold it.
     let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
     assert_eq!(refused.class, FailureClass::NoRoom);
@@ -160,7 +167,7 @@ async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
 
 #[tokio::test]
 async fn long_answers_that_fall_silent_leave_room_for_long_ones_of_other_projects() {
-    let (registry, server, mut silent) = silent(4, answer(EACH - 1024, false));
+    let (registry, server, mut silent) = silent(EACH, 4, answer(EACH - 1024, false));
     // One project's answers find no more room than for one of them.
     for _ in 1..SILENT {
         let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
@@ -169,4 +176,11 @@ async fn long_answers_that_fall_silent_leave_room_for_long_ones_of_other_project
     let other = ProviderConfig { project: ProjectId::from_bytes([3; 16]), ..config(&server.url, true) };
     let whole = registry.custom(&other, None).complete("gpt-4o", None, "Long?").await.unwrap();
     assert!(whole.text.len() > EACH / 2);
+}
+
+#[tokio::test]
+async fn short_answers_that_fall_silent_take_no_more_room_than_there_is() {
+    let (_registry, _server, mut silent) = silent(SHORT, 2, Vec::new());
+    let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
+    assert_eq!(refused.class, FailureClass::NoRoom);
 }
