@@ -69,7 +69,7 @@ pub struct NewKey {
 
 /// Makes a key.
 pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey, AdminError> {
-    let name = name_of("the name", &wish.name).map_err(|error| error.about("name"))?;
+    let name = name_of(&wish.name)?;
     let models = match wish.models {
         none if none.is_empty() => None,
         models => Some(models_of(models).map_err(|error| error.about("models"))?),

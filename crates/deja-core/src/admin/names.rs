@@ -4,7 +4,7 @@ use super::AdminError;
 
 /// A name for people: 1 to 100 characters, at least one of them to be seen, none of them a control character or one
 /// that turns the direction of writing round, no blank at an end.
-pub(super) fn name_of(what: &str, text: &str) -> Result<String, AdminError> {
+pub(super) fn name_of(text: &str) -> Result<String, AdminError> {
     let name = text.trim();
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let unseen =
@@ -14,7 +14,8 @@ pub(super) fn name_of(what: &str, text: &str) -> Result<String, AdminError> {
         return Ok(name.to_owned());
     }
     let wanted = "1 to 100 characters that can be seen";
-    Err(AdminError::Invalid(format!("{what} '{}' is not allowed: use {wanted}", shown(name))))
+    let problem = format!("the name '{}' is not allowed: use {wanted}", shown(name));
+    Err(AdminError::Invalid(problem).about("name"))
 }
 
 /// A model id: not trimmed, because requests are compared byte for byte.

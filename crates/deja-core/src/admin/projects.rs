@@ -101,7 +101,7 @@ impl<T> From<Option<T>> for Chosen<T> {
 /// Makes a project, which whoever makes it owns. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
 /// for owners of deja.
 pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminError> {
-    let name = name_of("the name", &new.name).map_err(|error| error.about("name"))?;
+    let name = name_of(&new.name)?;
     let no_letters =
         || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
     let wanted = Slug::from_name(&name).ok_or_else(|| no_letters().about("name"))?;
@@ -175,7 +175,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Pro
 
 fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(name) = patch.name {
-        project.name = name_of("the name", &name).map_err(|error| error.about("name"))?;
+        project.name = name_of(&name)?;
     }
     if let Some(tier) = patch.tier {
         project.tier = tier;

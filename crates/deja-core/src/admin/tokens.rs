@@ -37,7 +37,7 @@ pub async fn create(
     let now = by.now();
     let expires = expires.unwrap_or(Expiry::In(LASTS.as_secs())).moment(now);
     let expires = expires.map_err(|error| error.about("expires"))?;
-    let name = name_of("the name", name).map_err(|error| error.about("name"))?;
+    let name = name_of(name)?;
     if by.store().access_tokens(operator.id).await?.len() >= MOST {
         let why = format!("{} has {MOST} tokens already: revoke one first", operator.email);
         return Err(AdminError::Conflict(why));

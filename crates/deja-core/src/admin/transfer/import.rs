@@ -28,7 +28,7 @@ use crate::store::StoreError;
 
 /// Entries that are written side by side, so that they share commits.
 const SIDE_BY_SIDE: usize = 128;
-/// The same with a store that other processes share: it is reached by few connections, which queries need too.
+/// Entries that are written side by side in a store that processes share: its connections are few, and queries need them too.
 const SIDE_BY_SIDE_SHARED: usize = 4;
 /// Components of a vector at most, as in the settings.
 const MAX_DIMENSION: usize = 8192;
@@ -180,7 +180,7 @@ async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Ref
     projects::check(&record.settings)?;
     let project = Project {
         id: id(&record.id)?,
-        name: name_of("the name", &record.name)?,
+        name: name_of(&record.name)?,
         slug,
         tier: record.tier,
         custom_quota,
@@ -262,7 +262,7 @@ async fn key(
     let key = ApiKey {
         id: id(&record.id)?,
         project,
-        name: name_of("the name", &record.name)?,
+        name: name_of(&record.name)?,
         shown: record.shown.chars().take(7).collect(),
         hash: KeyHash(hash),
         models: record.models.map(models_of).transpose()?,

@@ -4,7 +4,6 @@ use tokio::task::JoinSet;
 
 use super::fixtures::{NOW, bytes, later};
 use super::{Subject, register};
-use crate::clock::Timestamp;
 use crate::id::OperatorId;
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
 use crate::second_factor::SecondFactor;
@@ -88,8 +87,8 @@ async fn sign_in(store: &dyn Store, number: u8, operator: u32) -> Session {
     session
 }
 
-async fn signed_in(store: &dyn Store, number: u8, now: Timestamp) -> bool {
-    store.session(&token(number), now).await.unwrap().is_some()
+async fn signed_in(store: &dyn Store, number: u8) -> bool {
+    store.session(&token(number), NOW).await.unwrap().is_some()
 }
 
 async fn operators_come_back_by_address_and_by_id(mut store: Subject) {
@@ -147,7 +146,7 @@ async fn a_new_password_or_disablement_ends_sessions(mut store: Subject) {
     }
     let same = Operator { role: Role::Member, ..two.clone() };
     store.update_operator(&same, &change()).await.unwrap();
-    assert!(signed_in(&*store, 3, NOW).await, "a role ends nothing");
+    assert!(signed_in(&*store, 3).await, "a role ends nothing");
     let password = PasswordHash::from_phc("$new");
     store.update_operator(&Operator { password, ..one }, &change()).await.unwrap();
     store.update_operator(&Operator { disabled: Some(NOW), ..same }, &change()).await.unwrap();
@@ -155,7 +154,7 @@ async fn a_new_password_or_disablement_ends_sessions(mut store: Subject) {
     store.update_operator(&two, &change()).await.unwrap();
     store.reopen().await;
     for number in 1..=3 {
-        assert!(!signed_in(&*store, number, NOW).await, "{number}");
+        assert!(!signed_in(&*store, number).await, "{number}");
     }
 }
 
@@ -220,7 +219,7 @@ async fn a_link_to_reset_sets_the_password(mut store: Subject) {
     assert!(store.accept_invite(&token(1), &more, &change_at(NOW)).await.unwrap());
     store.reopen().await;
     assert_eq!(store.operators().await.unwrap(), [changed]);
-    assert!(!signed_in(&*store, 9, NOW).await, "old sessions are over");
+    assert!(!signed_in(&*store, 9).await, "old sessions are over");
     assert!(!store.accept_invite(&token(1), &more, &change_at(NOW)).await.unwrap());
 }
 
@@ -312,7 +311,7 @@ async fn sessions_need_an_operator_who_is_as_they_were_checked(mut store: Subjec
     store.reopen().await;
     assert_eq!(store.sessions(id(1), NOW).await.unwrap(), []);
     let coded = store.create_session(&session(1, 1), &new.password, true, &change()).await;
-    assert!(coded.unwrap() && signed_in(&*store, 1, NOW).await);
+    assert!(coded.unwrap() && signed_in(&*store, 1).await);
 }
 
 fn second_factor() -> SecondFactor {
@@ -334,7 +333,7 @@ async fn sessions_outlive_no_change_that_ends_them(store: Subject) {
             let (_, done) = tokio::join!(begin, store.create_second_factor(one.id, &factor, None, &note));
             done.unwrap();
         }
-        assert!(!signed_in(&*store, number, NOW).await, "{number}");
+        assert!(!signed_in(&*store, number).await, "{number}");
     }
 }
 
@@ -358,7 +357,7 @@ async fn sessions_end_one_by_one(mut store: Subject) {
     assert!(store.end_session(id(1), &token(1), &change()).await.unwrap());
     assert!(!store.end_session(id(1), &token(1), &change()).await.unwrap());
     store.reopen().await;
-    assert!(!signed_in(&*store, 1, NOW).await && signed_in(&*store, 2, NOW).await);
+    assert!(!signed_in(&*store, 1).await && signed_in(&*store, 2).await);
 }
 
 async fn sessions_end_all_but_one(mut store: Subject) {
@@ -370,10 +369,10 @@ async fn sessions_end_all_but_one(mut store: Subject) {
     assert_eq!(store.end_sessions(id(1), Some(&token(2)), &change()).await.unwrap(), 2);
     store.reopen().await;
     for (number, left) in [(1, false), (2, true), (3, false), (4, true)] {
-        assert_eq!(signed_in(&*store, number, NOW).await, left, "{number}");
+        assert_eq!(signed_in(&*store, number).await, left, "{number}");
     }
     assert_eq!(store.end_sessions(id(1), None, &change()).await.unwrap(), 1);
-    assert!(!signed_in(&*store, 2, NOW).await);
+    assert!(!signed_in(&*store, 2).await);
 }
 
 async fn sweep_removes_what_expired(mut store: Subject) {
@@ -386,6 +385,6 @@ async fn sweep_removes_what_expired(mut store: Subject) {
     assert_eq!(store.sweep_sessions(later(100)).await.unwrap(), 2);
     store.reopen().await;
     // Really gone, not only hidden: not there at an earlier time either.
-    assert!(!signed_in(&*store, 1, NOW).await && signed_in(&*store, 2, NOW).await);
+    assert!(!signed_in(&*store, 1).await && signed_in(&*store, 2).await);
     assert_eq!(store.invites(NOW).await.unwrap(), []);
 }
