@@ -1,7 +1,6 @@
 //! What an import says of what came in.
 
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
 
@@ -29,11 +28,7 @@ fn sample(n: u64, of: u64) -> Value {
 }
 
 fn run(deja: &Deja, text: &str, more: &[&str]) -> Output {
-    let mut command = deja.command(&[&["import", "-"], more].concat());
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    deja.fed(&[&["import", "-"], more].concat(), text)
 }
 
 /// The summary of an import of these lines.
@@ -236,4 +231,18 @@ fn keys_and_providers_come_into_a_project_that_was_there_only_if_asked_for() {
     lines.extend([provider, key]);
     let imported = import(&deja, &lines)["imported"].clone();
     assert_eq!(imported, json!({"projects": 1, "providers": 1, "keys": 1, "entries": 600, "samples": 0}));
+}
+
+#[test]
+fn an_import_says_which_project_is_full_and_of_which_no_line_is() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    deja.ok(&["project", "set", "a", "--max-entries", "2"]);
+    let lines: Vec<_> = (1..=5).map(|n| entry(n).to_string()).collect();
+    std::fs::write(deja.path().join("lines"), lines.join("\n")).unwrap();
+    let said = deja.ok(&["import", "lines"]);
+    assert!(said.starts_with("Imported 5 entries.\n"), "{said}");
+    assert!(said.contains("The project a is full: it keeps 2 entries"), "{said}");
+    let error = deja.error(1, &["import", "lines", "--project", "nosuch"]);
+    assert_eq!(error, "deja: no line is of the project nosuch");
 }

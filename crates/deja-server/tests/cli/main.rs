@@ -52,6 +52,24 @@ impl Deja {
         self.command(arguments).output().unwrap()
     }
 
+    /// Runs it with `input` on its standard input.
+    fn fed(&self, arguments: &[&str], input: &str) -> Output {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that refuses its arguments ends without reading.
+        let _unread = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// Makes an operator with a password.
+    #[track_caller]
+    fn operator(&self, arguments: &[&str]) {
+        let arguments = [&["operator", "create", "--password-stdin"], arguments].concat();
+        let output = self.fed(&arguments, "correct horse battery staple\n");
+        assert!(output.status.success(), "{output:?}");
+    }
+
     /// Waits until this server takes commands.
     #[track_caller]
     fn until_served_by(&self, server: &mut Child) {
@@ -262,10 +280,7 @@ fn access_tokens_from_first_to_last() {
     // A link makes no operator before it is used.
     let error = deja.error(1, &["token", "create", "--operator", "ada@example.com", "--name", "ci"]);
     assert!(error.contains("no operator"), "{error}");
-    let mut made = deja.command(&["operator", "create", "bob@example.com", "--password-stdin"]);
-    let mut made = made.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    made.stdin.take().unwrap().write_all(b"correct horse battery staple\n").unwrap();
-    assert!(made.wait().unwrap().success());
+    deja.operator(&["bob@example.com"]);
     let output = deja.run(&["token", "create", "--operator", "bob@example.com", "--name", "ci"]);
     let (token, said) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -294,11 +309,7 @@ fn members_from_first_to_last() {
     let of = ["--project", "a", "--operator", "bob@example.com"];
     let set = |rank| [&["member", "set"][..], &of, &["--rank", rank]].concat();
     assert!(deja.error(1, &set("editor")).contains("no operator"));
-    let mut made =
-        deja.command(&["operator", "create", "bob@example.com", "--role", "member", "--password-stdin"]);
-    let mut made = made.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    made.stdin.take().unwrap().write_all(b"correct horse battery staple\n").unwrap();
-    assert!(made.wait().unwrap().success());
+    deja.operator(&["bob@example.com", "--role", "member"]);
     assert_eq!(deja.ok(&set("viewer")).trim_end(), "bob@example.com is viewer in the project.");
     deja.ok(&set("editor"));
     assert!(deja.error(2, &set("king")).contains("viewer, editor or owner"));
@@ -319,11 +330,7 @@ fn providers_and_where_their_keys_come_from() {
     let add = |name: &str, model: &str, more: &[&str]| {
         let url = "https://llm.example.com/v1/";
         let args = ["provider", "add", "--project", "a", "--name", name, "--base-url", url, "--model", model];
-        let mut child = deja.command(&[&args, more].concat());
-        let mut child =
-            child.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let _unread = child.stdin.take().unwrap().write_all(b"hush-2\n");
-        let output = child.wait_with_output().unwrap();
+        let output = deja.fed(&[&args, more].concat(), "hush-2\n");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     std::fs::write(deja.path().join("key"), "hush-3\n").unwrap();
@@ -485,12 +492,7 @@ fn operators_from_first_to_last() {
     assert_ne!(token(&first, "join"), token(&second, "join"));
     assert_eq!(deja.json(&["operator", "list", "--json"]), Value::Array(Vec::new()), "a link is no operator");
 
-    let mut child = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
-    let mut child =
-        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"correct horse battery\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    deja.operator(&["ada@example.com"]);
     let list = deja.json(&["operator", "list", "--json"]);
     assert_eq!((&list[0]["email"], &list[0]["role"]), (&"ada@example.com".into(), &"owner".into()));
     assert_eq!((&list[0]["state"], list.as_array().unwrap().len()), (&"active".into(), 1));
@@ -516,11 +518,7 @@ fn operators_from_first_to_last() {
 #[test]
 fn a_password_that_is_too_short_makes_no_operator() {
     let deja = Deja::new();
-    let mut child = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
-    let mut child =
-        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"short\n").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = deja.fed(&["operator", "create", "ada@example.com", "--password-stdin"], "short\n");
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("at least 12 characters") && !error.contains("short\n"), "{error}");
@@ -579,26 +577,4 @@ fn a_project_without_samples_is_tuned_to_nothing() {
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!((refused.status.code(), told.contains("advise no setting")), (Some(2), true), "{told}");
     assert!(deja.error(1, &["tune", "--project", "b"]).contains("no project 'b'"));
-}
-
-#[test]
-fn an_import_says_which_project_is_full_and_of_which_no_line_is() {
-    let deja = Deja::new();
-    deja.ok(&["project", "create", "a"]);
-    deja.ok(&["project", "set", "a", "--max-entries", "2"]);
-    let lines = (1..=5).map(|n| {
-        let entry = serde_json::json!({
-            "deja": 1, "type": "entry", "project": "a", "id": format!("00000000-0000-7000-8000-{n:012x}"),
-            "model": "gpt-4o-mini", "context": null, "prompt": format!("Question {n}?"),
-            "answer": {"text": "Yes.", "provider": "openai", "input_tokens": 10, "output_tokens": 20},
-            "created": "2026-01-01T00:00:00Z", "expires": null,
-        });
-        format!("{entry}\n")
-    });
-    std::fs::write(deja.path().join("lines"), lines.collect::<String>()).unwrap();
-    let said = deja.ok(&["import", "lines"]);
-    assert!(said.starts_with("Imported 5 entries.\n"), "{said}");
-    assert!(said.contains("The project a is full: it keeps 2 entries"), "{said}");
-    let error = deja.error(1, &["import", "lines", "--project", "nosuch"]);
-    assert_eq!(error, "deja: no line is of the project nosuch");
 }
