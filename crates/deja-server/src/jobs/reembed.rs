@@ -47,10 +47,12 @@ pub async fn run(
     }
 }
 
-/// Waits for the next pass. An import comes in batches, and what is counted before its last one is no total.
+/// Waits for the next pass. An import comes in batches, and what is counted before its last one is no total. Imports that
+/// follow each other without a pause are not waited for longer than a pass without an import.
 async fn wait(imported: &Notify) {
     if timeout(EVERY, imported.notified()).await.is_ok() {
-        while timeout(QUIET, imported.notified()).await.is_ok() {}
+        let over = async { while timeout(QUIET, imported.notified()).await.is_ok() {} };
+        let _ = timeout(EVERY, over).await;
     }
 }
 
@@ -259,6 +261,23 @@ mod tests {
         let began = tokio::time::Instant::now();
         tokio::join!(wait(&imported), batches);
         assert_eq!(began.elapsed(), QUIET / 2 * 4 + QUIET);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn imports_without_a_pause_do_not_keep_a_pass_from_beginning() {
+        let imported = Notify::new();
+        let batches = async {
+            loop {
+                imported.notify_one();
+                tokio::time::sleep(QUIET / 2).await;
+            }
+        };
+        let began = tokio::time::Instant::now();
+        tokio::select! {
+            () = wait(&imported) => {}
+            () = batches => {}
+        }
+        assert_eq!(began.elapsed(), EVERY);
     }
 
     #[tokio::test]
