@@ -2,6 +2,7 @@
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
 mod characters;
+mod frames;
 mod marks;
 mod moved;
 mod reader;
@@ -9,7 +10,7 @@ mod reader;
 use marks::unit_name;
 
 use crate::languages::{
-    FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE, IS_FROM,
+    FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BEHIND_WAS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE, IS_FROM,
     IS_GERMAN_IDLE, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW, IS_PASSIVE,
     IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, conjugates, idle_behind, listed, lists,
     makes_idle, number, precedes_noun,
@@ -103,8 +104,10 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '`', '[', ']'];
     let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
-    let other = count(IS_MARK);
-    let english = count(IS_ENGLISH);
+    // "Was ist", "was kostet": German.
+    let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
+    let other = count(IS_MARK) + usize::from(was);
+    let english = count(IS_ENGLISH) - usize::from(was);
     let accented = letters > latin;
     let unknown = pieces
         .iter()

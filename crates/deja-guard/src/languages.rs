@@ -54,6 +54,9 @@ const IDLE_BEHIND: &[(&str, &str)] = &[
 /// Words that say nothing in one language: mal is badly in others.
 const GERMAN_IDLE: &str = "mal";
 
+/// Verbs behind "was" that make it German: in English it is a verb.
+const BEHIND_WAS: &str = "ist sind kostet kosten bedeutet macht heißt passiert";
+
 /// Those of them that are idle in code too.
 const COURTESY: &str = "bitte svp please";
 
@@ -131,6 +134,7 @@ static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
             NOW,
             GERMAN_IDLE,
             DETERMINERS,
+            BEHIND_WAS,
         ])
         .enumerate()
     {
@@ -165,6 +169,7 @@ pub(crate) const IS_BESIDE_WINS: u32 = IS_ENGLISH << 16;
 pub(crate) const IS_NOW: u32 = IS_ENGLISH << 17;
 pub(crate) const IS_GERMAN_IDLE: u32 = IS_ENGLISH << 18;
 pub(crate) const IS_DETERMINER: u32 = IS_ENGLISH << 19;
+pub(crate) const IS_BEHIND_WAS: u32 = IS_ENGLISH << 20;
 
 /// The lists of [`IS_MARK`] and so on that `word` is in.
 pub(crate) fn lists(word: &str) -> u32 {

@@ -2,7 +2,7 @@
 
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
-use super::{Amount, Foreign, moved};
+use super::{Amount, Foreign, frames, moved};
 use crate::languages::{GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, listed};
 use crate::scan::fraction;
 
@@ -39,7 +39,8 @@ struct Reader {
 
 /// What the proof compares of `text`.
 pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
-    let chars: Vec<char> = text.chars().map(digit).collect();
+    let signs = text.chars().any(unspaced).then(|| frames::signs(text));
+    let chars: Vec<char> = signs.as_deref().unwrap_or(text).chars().map(digit).collect();
     let kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
     let mut reader = Reader {
         out: Foreign { grammar, kana, ..Foreign::default() },
@@ -228,6 +229,10 @@ impl Reader {
         }
         out.roles.sort_unstable();
         if matches!(out.grammar, Grammar::Marked(_)) {
+            let quoted = text.contains([':', '"', '„', '“', '«', '»']);
+            if !quoted {
+                frames::plain(&mut out.words);
+            }
             if out.grammar.is(GERMAN_PLACE) {
                 moved::negation(&mut out.words);
                 moved::how(&mut out.words, text);
@@ -235,7 +240,7 @@ impl Reader {
             moved::spelt(&mut out.words, text);
             moved::can(&mut out.words);
             // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
-            if !text.contains([':', '"', '„', '“', '«', '»']) {
+            if !quoted {
                 moved::sum(&mut out.words);
                 moved::difference(&mut out.words);
             }

@@ -43,6 +43,80 @@ fn questions_of_other_languages_have_one_form() {
     all_refused(&refused, 0.97, 0.85);
 }
 
+/// What stands around a question, and how one asks whether one can.
+#[test]
+fn frames_of_other_languages_say_nothing() {
+    let passed = [
+        ("Bitte erkläre mir, was Inflation ist.", "Was ist Inflation?"),
+        ("Können Sie mir sagen, wann der nächste Zug fährt?", "Wann fährt der nächste Zug?"),
+        ("Kannst du mir sagen, wie lange die Lieferung dauert?", "Wie lange dauert die Lieferung?"),
+        ("Könnten Sie mir bitte sagen, wie viel der Versand kostet?", "Wie viel kostet der Versand?"),
+        ("Was kostet der Versand?", "Wie viel kostet der Versand?"),
+        ("Ist es möglich, das Abo zu kündigen?", "Kann ich das Abo kündigen?"),
+        ("Wie kann ich mein Passwort ändern?", "Wie ändere ich mein Passwort?"),
+        ("Où puis-je trouver ma facture ?", "Où est-ce que je peux trouver ma facture ?"),
+        ("Bonjour, pouvez-vous me dire combien coûte la livraison ?", "Combien coûte la livraison ?"),
+        ("Est-ce que je peux annuler ma commande ?", "Puis-je annuler ma commande ?"),
+        ("Est-il possible d'annuler ma commande ?", "Puis-je annuler ma commande ?"),
+        ("Quel est le prix de l'abonnement ?", "Combien coûte l'abonnement ?"),
+        ("Comment est-ce que je peux supprimer mon compte ?", "Comment supprimer mon compte ?"),
+        ("Comment faire pour changer mon mot de passe ?", "Comment changer mon mot de passe ?"),
+        ("¿Es posible cancelar mi pedido?", "¿Puedo cancelar mi pedido?"),
+        ("Explícame qué es la inflación.", "¿Qué es la inflación?"),
+        ("¿Me puedes decir cuánto cuesta el envío?", "¿Cuánto cuesta el envío?"),
+        ("¿Cuál es el precio del envío?", "¿Cuánto cuesta el envío?"),
+        ("Como faço para alterar a minha senha?", "Como posso alterar a minha senha?"),
+        ("É possível cancelar o pedido?", "Posso cancelar o pedido?"),
+        ("Você pode me dizer qual é a capital do Canadá?", "Qual é a capital do Canadá?"),
+        ("Qual é o preço do frete?", "Quanto custa o frete?"),
+        ("Me explique o que é inflação.", "O que é inflação?"),
+        ("Puoi dirmi quanto costa la spedizione?", "Quanto costa la spedizione?"),
+        ("È possibile cambiare il nome utente?", "Posso cambiare il nome utente?"),
+        ("返品できますか？", "返品は可能ですか？"),
+        ("予約を変更できますか？", "予約を変更することはできますか？"),
+        ("パスワードを変更するにはどうすればいいですか？", "パスワードを変更する方法を教えてください。"),
+        ("我可以退货吗？", "能退货吗？"),
+        ("怎么修改密码？", "如何修改密码？"),
+        ("能不能换货？", "可以换货吗？"),
+        ("मैं अपना पासवर्ड कैसे बदलूँ?", "मैं अपना पासवर्ड कैसे बदल सकता हूँ?"),
+        ("मैं खाता कैसे खोलूँ?", "मैं खाता कैसे खोल सकती हूँ?"),
+    ];
+    all_passed(&passed, 0.92);
+    let refused = [
+        ("Bitte erkläre mir, was Inflation ist.", "Was ist Deflation?"),
+        ("Können Sie mir sagen, wann der nächste Zug fährt?", "Wann fährt der letzte Zug?"),
+        ("Können Sie mir sagen, wann der Zug fährt?", "Wo fährt der Zug?"),
+        ("Ist es möglich, das Abo zu kündigen?", "Kann ich das Abo verlängern?"),
+        ("Ist es möglich, das Abo nicht zu kündigen?", "Kann ich das Abo kündigen?"),
+        ("Sag mir, wer den Hund beißt.", "Wen beißt der Hund?"),
+        ("Sagen Sie mir, wann Anna Peter trifft.", "Wann trifft Peter Anna?"),
+        ("Können Sie mir sagen, was das kostet?", "Was ist das?"),
+        ("Was kostet der Versand?", "Was kostet die Rückgabe?"),
+        ("Was ist das?", "Was war das?"),
+        ("Est-ce que je peux annuler ma commande ?", "Est-ce que je dois annuler ma commande ?"),
+        ("Puis-je annuler ma commande ?", "Puis-je modifier ma commande ?"),
+        ("Est-il possible d'annuler ?", "Est-il impossible d'annuler ?"),
+        ("Quel est le prix de l'abonnement ?", "Quel est le nom de l'abonnement ?"),
+        ("¿Es posible cancelar mi pedido?", "¿Es posible cambiar mi pedido?"),
+        ("¿Es posible cancelar mi pedido?", "¿No es posible cancelar mi pedido?"),
+        ("Dime quién ama a Ana.", "¿A quién ama Ana?"),
+        ("Explícame qué es la inflación.", "Explícame qué causa la inflación."),
+        ("¿Cuánto cuesta el envío a Madrid?", "¿Cuánto cuesta el envío de Madrid?"),
+        ("É possível cancelar o pedido?", "É obrigatório cancelar o pedido?"),
+        ("Qual é o preço do frete?", "Qual é o prazo do frete?"),
+        ("Me diga quando começa a aula.", "Quando termina a aula?"),
+        ("返品できますか？", "返金できますか？"),
+        ("予約を変更できますか？", "予約を変更しなければなりませんか？"),
+        ("能退货吗？", "不能退货吗？"),
+        ("我可以退货吗？", "他可以退货吗？"),
+        ("如何修改密码？", "如何重置密码？"),
+        ("मैं खाता कैसे खोलूँ?", "मैं खाता कैसे बंद करूँ?"),
+        ("मैं खाता कैसे खोलूँ?", "मैं खाता क्यों खोलूँ?"),
+        ("Was it Obama?", "Was ist Obama?"),
+    ];
+    all_refused(&refused, 0.92, 0.85);
+}
+
 #[test]
 fn other_languages_pass_by_proof_only() {
     let passed = [
