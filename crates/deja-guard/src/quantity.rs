@@ -246,7 +246,7 @@ fn measure(quantity: &mut Quantity, pieces: &[Piece], at: usize, mut used: usize
                 quantity.scale(Dimension::Metres, 1.0);
                 used += 1;
             }
-            _ if glued && used == 1 && next(1).chars().all(char::is_alphabetic) && !next(1).is_empty() => {
+            _ if glued && used == 1 && next(1).trim_end_matches('+').chars().all(char::is_alphabetic) => {
                 return None;
             }
             _ => {}

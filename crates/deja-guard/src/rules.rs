@@ -37,7 +37,7 @@ const FACTS: [Fact; 28] = [
     fact("kin_one", 0.5, 0.3),
     fact("form_both", 2.0, 1.0),
     fact("audience_both", 1.5, 1.0),
-    fact("code", 3.0, 2.0),
+    fact("code", 4.5, 2.0),
     fact("quantifier_soft", 0.3, 0.0),
     fact("degree_soft", 0.6, 0.0),
     fact("opposite_any", 0.7, 0.3),

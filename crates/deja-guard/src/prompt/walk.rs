@@ -55,6 +55,15 @@ impl Prompt {
                 continue;
             }
             walk.at += 1;
+            // Letters stuck to a number that is none of a unit: a name with it, as "2fa" and "12b". "5y+2" adds to it.
+            let stuck = pieces.get(walk.at).filter(|next| next.glued && piece.kind == Kind::Number);
+            let joined = stuck.map(|next| Piece {
+                text: format!("{}{}", piece.text, next.text.trim_end_matches('+')),
+                kind: Kind::Code,
+                ..piece.clone()
+            });
+            walk.at += usize::from(joined.is_some());
+            let piece = joined.as_ref().unwrap_or(piece);
             let class = lexicon().class(&piece.text);
             if self.marker(piece, class, &mut walk) {
                 continue;

@@ -100,3 +100,30 @@ fn one_of_two_that_both_name() {
         0.92,
     );
 }
+
+#[test]
+fn letters_and_digits_are_one_name() {
+    all_refused(
+        &[
+            ("What is part 12ab?", "What is part 13ab?"),
+            ("apartment 12a", "apartment 12b"),
+            ("sku 00067gem", "sku 00076gem"),
+            ("Where is order 4f3a67c9d2?", "Where is order 4f3a76c9d2?"),
+            ("show me a1b2c3d4e5f6", "show me a1b2c3d4e6f5"),
+            ("TAG00067gemX", "TAG00076gemX"),
+            ("xj900a", "xj900b"),
+        ],
+        0.97,
+    );
+    all_passed(
+        &[
+            ("How do I enable 2FA?", "How do I turn on 2fa?"),
+            ("What is part 12ab?", "What does part 12ab do?"),
+            ("What is 3D printing?", "Explain 3d printing"),
+            ("convert 5kg to grams", "convert 5 kg to grams"),
+            ("Is it open 24h?", "Is it open 24 hours?"),
+            ("best 4k tv", "best 4K television"),
+        ],
+        0.92,
+    );
+}
