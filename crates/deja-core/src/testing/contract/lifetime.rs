@@ -7,7 +7,7 @@ use super::fixtures::{
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
-use crate::cache::{Frame, NewEntry, Scope};
+use crate::cache::{Frame, Inserted, NewEntry, Scope};
 use crate::id::ProjectId;
 use crate::store::{EVICTED_AT_ONCE, Store};
 use crate::testing::change;
@@ -22,6 +22,7 @@ register!["lifetime":
     eviction_never_takes_the_new_one,
     eviction_hides_from_nearest_and_exact,
     eviction_counts_one_project_only,
+    eviction_makes_no_room_for_a_twin,
     a_smaller_maximum_evicts_many,
     a_maximum_that_was_lowered_far_is_reached_by_the_sweep,
     a_sweep_brings_all_projects_to_their_maximum_while_entries_expire,
@@ -48,6 +49,8 @@ async fn expired_twins_are_replaced(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, expiring(1, &scope, "hello", 10)).await;
     let mut new = expiring(2, &scope, "hello", 30);
+    new.entry.created = later(9);
+    assert!(matches!(store.insert(new.clone()).await.unwrap(), Inserted::Twin(_)), "it is live");
     new.entry.created = later(10);
     let second = put(&*store, new).await;
     store.reopen().await;
@@ -163,8 +166,22 @@ async fn eviction_hides_from_nearest_and_exact(mut store: Subject) {
 async fn eviction_counts_one_project_only(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, of_at_most(1, &scope(one), 1)).await;
-    put(&*store, of_at_most(2, &scope(two), 1)).await;
+    for number in [2, 3] {
+        put(&*store, of_at_most(number, &scope(two), 2)).await;
+    }
     assert_found(&*store, &scope(one), "1", NOW, true).await;
+    assert_eq!(store.count(two).await.unwrap(), 2);
+}
+
+async fn eviction_makes_no_room_for_a_twin(store: Subject) {
+    let scope = scope(with_project(&*store, 1).await);
+    for number in [1, 2] {
+        put(&*store, of_at_most(number, &scope, 2)).await;
+    }
+    let twin = NewEntry { max_entries: 2, ..entry(3, &scope, "2") };
+    assert!(matches!(store.insert(twin).await.unwrap(), Inserted::Twin(_)));
+    assert_eq!(store.count(scope.project()).await.unwrap(), 2);
+    assert_found(&*store, &scope, "1", NOW, true).await;
 }
 
 async fn a_smaller_maximum_evicts_many(mut store: Subject) {
@@ -186,6 +203,7 @@ async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut store: Subje
     for number in 1..=100 {
         put(&*store, of_at_most(number, &one, 100)).await;
     }
+    hit(&*store, lowered.id, 1, 450).await;
     put(&*store, of_at_most(101, &one, 3)).await;
     assert_eq!(store.count(lowered.id).await.unwrap(), 101 - EVICTED_AT_ONCE, "nobody waits for all of it");
     let now = later(501);
@@ -197,7 +215,11 @@ async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut store: Subje
     store.reopen().await;
     while store.sweep(now, five).await.unwrap() > 0 {}
     let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
-    assert_eq!(left, [entry_id(99), entry_id(100), entry_id(101)]);
+    assert_eq!(left, [1, 100, 101].map(entry_id), "by last use");
+    lowered.settings.max_entries = 2;
+    assert!(store.update_project(&lowered, &change()).await.unwrap());
+    assert_eq!(store.sweep(now, five).await.unwrap(), 1, "one too many is one too many");
+    assert_eq!(ids(&near(&*store, &one, 0.0, 0.0, NOW).await), [1, 101].map(entry_id));
     assert_eq!(store.count(other).await.unwrap(), 1);
 }
 

@@ -153,6 +153,8 @@ async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut store: 
         (7.0, [(dogs, false), (cats, true)]),
         (10.0, [(dogs, false), (cats, true)]),
         (30.0, [(dogs, false), (cats, true)]),
+        // As near to nothing: no angle beyond a right one counts.
+        (105.0, [(cats, false), (dogs, false)]),
     ] {
         assert_eq!(judged_from(&*store, &scope, "vampires", degrees).await, expected, "{degrees}");
     }
@@ -170,8 +172,12 @@ async fn another_embedder_knows_the_pair_alone(mut store: Subject) {
     store.put_vector(scope.project(), entry_id(1), &f, Some(&at_angle(0.0))).await.unwrap();
     for (prompt, expected) in [("bats", true), ("vampires", false), ("cats", false)] {
         let found = store.nearest(&scope, probe(&f, &at, prompt), NOW).await.unwrap();
+        let near = found[0].similarity;
         let found: Vec<_> = found.into_iter().map(|found| (found.entry.id, found.forbidden)).collect();
         assert_eq!(found, [(entry_id(1), expected)], "{prompt}");
+        let (asked, matched) = (probe(&f, &at, prompt), PromptHash::of("cats"));
+        let forbidden = store.is_forbidden(scope.project(), asked, &matched, near).await.unwrap();
+        assert_eq!(forbidden, expected, "{prompt}");
     }
     // A vector of as many dimensions as nobody's is no fault.
     let longer = Embedding::new(vec![1.0, 0.0, 0.0]).unwrap();
@@ -254,9 +260,14 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     assert_eq!(say(&*store, LabelSource::Judge, true).await, Labelled::Kept, "a judge decides nothing");
     assert_eq!(say(&*store, LabelSource::Api, true).await, Labelled::Allowed);
     assert!(forbidden(&*store).await, "the console still says so");
-    assert_eq!(say(&*store, LabelSource::Api, false).await, Labelled::Forbidden);
-    // The other direction, and another pair.
+    // The other direction, a refusal in another scope, and another pair.
     put(&*store, turned(entry(3, &scope, "bats"), 30.0)).await;
+    put(&*store, entry(5, &Scope::new(project, Frame::query(Some("n"), None)), "cats")).await;
+    let right = NewLabel { source: LabelSource::Api, answers: true, ..wrong(3, "cats") };
+    assert_eq!(store.label(project, right, &change()).await.unwrap(), Some(Labelled::Kept));
+    let refused = NewLabel { met: Met::Refused, ..wrong(5, "bats") };
+    assert_eq!(store.label(project, refused, &change()).await.unwrap(), Some(Labelled::Kept));
+    assert_eq!(say(&*store, LabelSource::Api, false).await, Labelled::Forbidden);
     assert!(mark(&*store, project, 3, "cats").await.is_some());
     assert!(mark(&*store, project, 2, "bats").await.is_some());
     assert_eq!(say(&*store, LabelSource::Judge, false).await, Labelled::Kept);
@@ -275,9 +286,10 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     assert!(!pair(&*store, project, "bats", "cats").await && !pair(&*store, project, "cats", "bats").await);
     assert!(pair(&*store, project, "bats", "rats").await);
     assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), all[..1]);
-    // What people said of it is forgotten, what a judge said is not.
+    // That people found it wrong is forgotten. What a judge said, what was refused and what was right are not.
     let left = said(&*store, project).await;
-    assert_eq!(left, [("bats".into(), entry_id(1), false), ("bats".into(), entry_id(2), false)]);
+    let kept = [("bats", 1, false), ("bats", 2, false), ("bats", 5, false), ("cats", 3, true)];
+    assert_eq!(left, kept.map(|(asked, entry, answers)| (asked.to_owned(), entry_id(entry), answers)));
     // All of this is of one project.
     assert!(pair(&*store, other, "bats", "cats").await);
     assert_eq!(said(&*store, other).await, [("bats".into(), entry_id(4), false)]);
