@@ -34,8 +34,8 @@ const MAX_REPLY: u64 = 128 << 20;
 const MAX_ADDRESS: usize = 107;
 /// For a request line to arrive, and for an answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For a command to be done: deleting a large project takes a while.
-const CALL_TIMEOUT: Duration = Duration::from_mins(5);
+/// For a command to be done: deleting a million entries takes minutes.
+const CALL_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// What a line asks, and the PostgreSQL that it is meant for; `None` is whatever the server works on.
 #[derive(Serialize, Deserialize)]
@@ -198,16 +198,27 @@ pub fn call(
     stream.set_read_timeout(Some(CALL_TIMEOUT))?;
     let mut line = serde_json::to_vec(&Asked { database, command })?;
     line.push(b'\n');
-    let reply = exchange(&stream, &line).map_err(|error| match error.kind() {
+    let reply = exchange(&stream, &line).map_err(in_words)?;
+    serde_json::from_slice(&reply).map(Some).map_err(|_| {
+        io::Error::new(ErrorKind::InvalidData, "its answer cannot be read: is it another version of deja?")
+    })
+}
+
+/// What became of the command, for all that is known.
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
             let text = "the server ended before it answered: look whether the command was done";
             io::Error::new(error.kind(), text)
         }
+        // The kernel's words for a read that takes too long: "Resource temporarily unavailable".
+        ErrorKind::WouldBlock => {
+            let text =
+                "the server has not answered yet, and may go on: look later whether the command was done";
+            io::Error::new(ErrorKind::TimedOut, text)
+        }
         _ => error,
-    })?;
-    serde_json::from_slice(&reply).map(Some).map_err(|_| {
-        io::Error::new(ErrorKind::InvalidData, "its answer cannot be read: is it another version of deja?")
-    })
+    }
 }
 
 /// Sends a line and reads one.
@@ -229,4 +240,17 @@ fn with_short_path<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) 
     };
     let directory = File::open(directory)?;
     use_it(&Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_takes_too_long_is_told_of_in_words() {
+        let (command_line, _server) = BlockingStream::pair().unwrap();
+        command_line.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+        let error = in_words(exchange(&command_line, b"{}\n").unwrap_err());
+        assert!(error.to_string().starts_with("the server has not answered yet"), "{error}");
+    }
 }
