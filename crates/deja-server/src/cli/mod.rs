@@ -192,9 +192,12 @@ fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
         _ => {
             let told = text.lines().map(str::trim).filter(|line| !line.is_empty());
             let told = told.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-            let line = told.collect::<Vec<_>>().join(" ");
+            let line = told.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
             let line = line.strip_prefix("error: ").unwrap_or(&line);
-            complain(&format!("{line} (see deja --help)"), WRONG_USAGE)
+            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("deja");
+            let command = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
+            let command = command.collect::<Vec<_>>().join(" ");
+            complain(&format!("{line} (see {command} --help)"), WRONG_USAGE)
         }
     }
 }

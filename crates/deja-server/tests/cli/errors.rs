@@ -13,7 +13,12 @@ fn wrong_usage_is_one_line_and_code_2() {
     let deja = Deja::new();
     for (arguments, wanted) in [
         (&["projekt"][..], "projekt"),
-        (&["project", "create"], "<NAME>"),
+        (&["project", "create"], "<NAME> (see deja project create --help)"),
+        (&["projekt"], "(see deja --help)"),
+        (
+            &["cache", "stats", "--projects", "a"],
+            "'--projects' found; a similar argument exists: '--project' (see deja cache stats --help)",
+        ),
         (&["project", "create", "a", "--tier", "gold"], "use free, pro or enterprise"),
         (&["project", "create", "a", "--rpm", "0"], "between 1 and"),
         (&["project", "create", ""], "1 to 100 characters"),
