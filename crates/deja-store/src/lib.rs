@@ -237,6 +237,14 @@ pub enum OpenError {
         /// The newest version this program knows.
         known: u32,
     },
+    /// A backup cannot be written.
+    #[error("the backup {} cannot be written: {source}", path.display())]
+    Backup {
+        /// The file that it was to be.
+        path: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Anything else.
     #[error("cannot open the database {}: {source}; check the disk and the file's permissions", path.display())]
     Failed {
@@ -248,13 +256,14 @@ pub enum OpenError {
 }
 
 /// Writes a consistent copy of the embedded database to `file`, which must not be there yet, and gives its size in
-/// bytes. A server may have the database open meanwhile.
+/// bytes. A server may have the database open meanwhile. A caller that goes away ends it, and no file is left.
 pub async fn backup(data_dir: &Path, file: &Path) -> Result<u64, OpenError> {
     let (data_dir, path, file) = (data_dir.to_owned(), file.to_owned(), file.to_owned());
-    match tokio::task::spawn_blocking(move || sqlite::backup(&data_dir, &file)).await {
-        Ok(written) => written,
-        Err(error) => Err(OpenError::Failed { path, source: Box::new(error) }),
-    }
+    let waits = Arc::new(());
+    let caller = Arc::downgrade(&waits);
+    let written = tokio::task::spawn_blocking(move || sqlite::backup(&data_dir, &file, &caller)).await;
+    drop(waits);
+    written.unwrap_or_else(|error| Err(OpenError::Backup { path, source: Box::new(error) }))
 }
 
 /// Brings the schema up to date, and says what it is then.

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::args::DbTask;
 use super::{reach, transfer};
 use crate::config::Config;
+use crate::lifecycle::Signals;
 
 pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let settings = config.store();
@@ -26,7 +27,11 @@ pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> a
                 return Err(AdminError::Invalid(text).into());
             }
             reach::ensure_there(&settings).await?;
-            let bytes = deja_store::backup(&settings.data_dir, &file).await?;
+            let mut signals = Signals::catch()?;
+            let bytes = tokio::select! {
+                written = deja_store::backup(&settings.data_dir, &file) => written?,
+                _ = signals.next() => anyhow::bail!("interrupted: no backup was written"),
+            };
             let advice = "Keep the master key too, but elsewhere.";
             Ok(writeln!(out, "Wrote {} ({bytes} bytes). {advice}", file.display())?)
         }
