@@ -17,6 +17,7 @@ use tracing::Instrument;
 
 use crate::api::error::{ApiError, ERROR_CODE};
 use crate::api::wire::{refuse, shape_of};
+use crate::request_id;
 use crate::state::App;
 
 /// Where Anthropic's SDKs read the name of a request.
@@ -26,12 +27,11 @@ const TOLD_APART: [&str; 2] = ["overloaded", "provider_down"];
 
 /// Gives the answer its general headers, and the log a line with the request's id. The line is at `info` for what
 /// went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more than the
-/// cache. Refusals for too much to do and for a provider that is down are among the rest: they come by the thousand too,
-/// and the log says every few seconds how many of the first there were, and when the second began and ended.
+/// cache. So are refusals because there is too much to do, or because a provider is down: they come by the thousand too.
+/// The log says every few seconds how many requests were too many, and when a provider's failure began and ended.
 pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-    let span = tracing::error_span!("request", request.id = id.unwrap_or_default());
+    let span = tracing::error_span!("request", request.id = request_id::of(request.extensions()));
     let method = request.method().clone();
     let uri = request.uri().clone();
     let wire = shape_of(&request);

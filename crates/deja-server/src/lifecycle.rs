@@ -30,14 +30,14 @@ use crate::telemetry::{Metrics, Present};
 use crate::wiring::{self, Wired};
 use crate::{jobs, routes, telemetry};
 
-/// How often states are told that nobody counts as they change.
+/// How often gauges are set that nothing sets as their value changes.
 const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 /// How long requests that are cut may take to be counted.
 const CUT: Duration = Duration::from_secs(2);
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
-    // Before it is ready: whoever saw that may send a signal at once.
+    // Before the server is ready: whoever sees that may send a signal at once.
     let mut signals = Signals::catch()?;
     let server = tokio::select! {
         started = Server::start(config) => started?,
@@ -80,7 +80,7 @@ impl Server {
     /// Starts everything; requests are answered when this returns.
     pub async fn start(mut config: Config) -> anyhow::Result<Self> {
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
-        // Who stops leaves too.
+        // A stop ends readiness, too.
         let leaving = stop.child_token();
         let (listeners, background, upstream) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
         // The port first: with a wrong one nothing else has to be undone.
@@ -236,7 +236,7 @@ fn limits(settings: &ConnectionSettings) -> ListenerLimits {
     }
 }
 
-/// All metrics, as text. How far an index is stands in the database, and is asked for when somebody wants to know.
+/// All metrics, as text. The database knows how far an index is: it is asked when somebody reads the metrics.
 async fn scraped(metrics: PrometheusHandle, engine: Engine) -> String {
     let store = engine.store();
     match store.index_build().await {

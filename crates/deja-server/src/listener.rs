@@ -23,13 +23,13 @@ use tokio_util::task::TaskTracker;
 use tower_http::add_extension::AddExtension;
 
 use exchange::{Exchanges, Exchanging};
-use stream::{Bounds, ClientStream};
+use stream::ClientStream;
 
-/// How long a connection that is stopped is kept that had no request yet: whoever connected a moment ago has sent it.
+/// How long a stop waits for the first request of a connection: a client that connected a moment ago has sent it already.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
 
-/// How many bytes the kernel takes for a client ahead of what it sends. With its own bound, some megabytes, a slow client
-/// would take a third of those before anybody sees that it takes something.
+/// How many bytes the kernel holds for a client that it has not sent yet. By itself it would hold some megabytes, and only
+/// when a slow client has taken a third of them does anybody see that it takes something.
 const UNSENT: u32 = 64 * 1024;
 
 /// The largest head of a request, in bytes. hyper's own bound is 400 KB, which deja would keep for each connection, with no key
@@ -51,14 +51,8 @@ pub struct ListenerLimits {
     pub idle_timeout: Duration,
     /// How long a client may take nothing of its answer.
     pub write_timeout: Duration,
-    /// How long the rest of a request's body is read, and thrown away, that its handler did not read.
+    /// How long deja reads, and throws away, what a handler left of a request's body.
     pub rest_timeout: Duration,
-}
-
-impl ListenerLimits {
-    fn bounds(&self) -> Bounds {
-        Bounds { idle: self.idle_timeout, head: self.head_timeout, write: self.write_timeout }
-    }
 }
 
 /// Accepts connections until `stop`, then lets requests under way finish until `cut`.
@@ -81,7 +75,7 @@ pub async fn serve(
         };
         let Some((stream, peer, slot)) = accepted else { continue };
         let exchanges = Arc::new(Exchanges::default());
-        let stream = ClientStream::new(stream, limits.bounds(), exchanges.clone());
+        let stream = ClientStream::new(stream, limits, exchanges.clone());
         let service = AddExtension::new(router.clone(), Peer(peer));
         let service = Exchanging::new(service, exchanges.clone(), limits.rest_timeout);
         let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));

@@ -23,7 +23,7 @@ pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
     if filter.max_level_hint().is_none_or(|most| most > LevelFilter::INFO) {
         filter = filter.add_directive(format!("{NOT_BELOW_INFO}=info").parse()?);
     }
-    // A line that cannot be written is lost. By default it would be told with a macro that panics then.
+    // A line that cannot be written is lost. By default tracing-subscriber would report that with `eprintln!`, which panics then.
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .log_internal_errors(false)
@@ -127,7 +127,7 @@ fn process() -> metrics_process::Collector {
     metrics_process::Collector::default()
 }
 
-/// What is true of projects and providers now. What is gone is told of no more.
+/// The projects and providers that there are now. Of a deleted one nothing is shown.
 pub struct Present {
     /// Entries by project.
     pub entries: Vec<(String, u64)>,
@@ -135,7 +135,7 @@ pub struct Present {
     pub down: BTreeMap<String, u32>,
 }
 
-/// All metrics as text, those of the process as they are now.
+/// All metrics as text. Metrics of the process are read now.
 pub fn render(metrics: &PrometheusHandle, present: &Present) -> String {
     process().collect();
     let now = PrometheusBuilder::new().build_recorder();
@@ -155,7 +155,7 @@ pub fn render(metrics: &PrometheusHandle, present: &Present) -> String {
     metrics.render() + &now.handle().render()
 }
 
-/// Tells the states that nobody counts as they change.
+/// Sets the gauges that nothing sets as their value changes.
 pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
     gauge!(UPSTREAM_CALLS).set(upstream_calls as f64);
     gauge!(PRICE_AGE).set(price_age.as_secs_f64());

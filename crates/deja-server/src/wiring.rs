@@ -82,7 +82,7 @@ pub async fn wire(
         prices.book.clone(),
     )?;
     let providers = Arc::new(ProviderDirectory::new(registry, store.clone(), vault.clone()));
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(Metrics::default());
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),

@@ -19,6 +19,7 @@ use crate::config::Config;
 
 /// A secret is shorter; more is not a secret.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
+const NOT_DELETED: &str = "nothing was deleted";
 
 pub(super) async fn run(
     task: AdminTask,
@@ -78,7 +79,8 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
             (Command::ProjectSet { project: wanted.slug, patch }, false)
         }
         ProjectTask::Delete { slug, sure } => {
-            ask(sure, &format!("Delete the project '{slug}' with its keys, cache, providers and counts?"))?;
+            let question = format!("Delete the project '{slug}' with its keys, cache, providers and counts?");
+            ask(sure, &question, NOT_DELETED)?;
             (Command::ProjectDelete { project: slug }, false)
         }
     })
@@ -123,7 +125,8 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
     Ok(match task {
         CacheTask::Purge { of, model, context, no_context, sure } => {
             let all = if model.is_none() && context.is_none() && !no_context { "all" } else { "these" };
-            ask(sure, &format!("Delete {all} stored answers of the project '{}'?", of.project))?;
+            let question = format!("Delete {all} stored answers of the project '{}'?", of.project);
+            ask(sure, &question, NOT_DELETED)?;
             let context = match context {
                 Some(text) => ContextFilter::Is(text),
                 None if no_context => ContextFilter::Without,
@@ -172,13 +175,8 @@ fn token(task: TokenTask) -> (Command, bool) {
     }
 }
 
-/// Asks at a terminal; elsewhere the answer has to be on the command line.
-fn ask(sure: Sure, question: &str) -> anyhow::Result<()> {
-    ask_before(sure, question, "nothing was deleted")
-}
-
-/// The same before something else is done; `undone` says that it was not.
-pub(super) fn ask_before(sure: Sure, question: &str, undone: &str) -> anyhow::Result<()> {
+/// Asks at a terminal; elsewhere the answer has to be on the command line. `undone` says what was not done after a "no".
+pub(super) fn ask(sure: Sure, question: &str, undone: &str) -> anyhow::Result<()> {
     if sure.yes {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use deja_core::admin::judging::{Judging, Limits};
 use deja_core::admin::quality::Labellers;
 use deja_core::money::NanoUsd;
 
-use super::admin::ask_before;
+use super::admin::ask;
 use super::args::{Sure, TuneTask};
 use super::print::{as_json, clean, dollars, percent, table};
 use super::reach::Reach;
@@ -47,7 +47,7 @@ async fn tune_with(task: TuneTask, reach: &mut Reach<'_>, out: &mut dyn Write) -
     let none = || AdminError::Invalid("the labels advise no setting yet: nothing is applied".into());
     let setting = view.advised.ok_or_else(none)?.setting;
     let question = format!("Apply threshold {}, guard {} to '{project}'?", setting.threshold, setting.guard);
-    ask_before(task.sure, &question, "nothing was applied")?;
+    ask(task.sure, &question, "nothing was applied")?;
     reach.execute(Command::Apply { project, setting: setting.clone() }).await?;
     if !task.form.json {
         writeln!(out, "Applied: threshold {}, guard {}.", setting.threshold, setting.guard)?;
@@ -75,7 +75,7 @@ async fn judge(
     if pairs == 0 {
         return Ok(());
     }
-    ask_before(sure, "Ask it?", "nothing was asked")?;
+    ask(sure, "Ask it?", "nothing was asked")?;
     let mut limits = Limits { budget, pairs: AT_A_TIME, skip: 0 };
     let mut all = Judging::default();
     loop {

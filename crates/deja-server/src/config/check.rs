@@ -118,7 +118,7 @@ impl Settings {
     fn log(&self) -> Result<String, ConfigError> {
         let wanted = "a filter such as info, debug or info,deja_server=debug, of the levels off, error, warn, info, debug \
                       and trace";
-        // What is no level would be a module's name: of a misspelt one nothing at all would be logged.
+        // A misspelt level would be read as a module's name, and nothing at all would be logged.
         let named = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
         if self.log.trim().is_empty()
             || !self.log.split(',').all(named)
@@ -131,7 +131,7 @@ impl Settings {
                 format!("a filter without {NOT_BELOW_INFO}: its lines hold prompts, answers and keys");
             return Err(wrong("log", &self.log, &wanted));
         }
-        // A span lets through what happens in it, whatever it is of.
+        // A filter of a span lets through all that happens within the span, of any module.
         if self.log.contains('[') {
             let wanted = format!(
                 "a filter without spans ([...]): within them are the lines of {NOT_BELOW_INFO}, which hold prompts, answers and keys"
@@ -141,14 +141,11 @@ impl Settings {
         Ok(self.log.clone())
     }
 
-    /// Where spans go: `otlp_endpoint`, or what all programs of the machine are told, and behind it what spans are sent to.
+    /// Where spans go: `otlp_endpoint`, or the variable that all programs of the machine read; with the path for spans.
     fn traces_url(&self) -> Result<Option<Url>, ConfigError> {
         let shared = self.foreign.get(OTLP_ENDPOINT).map_or("", String::as_str);
         let base = match self.otlp_endpoint.as_str() {
-            "" => optional(shared, |text| {
-                let error = || ConfigError(format!("{OTLP_ENDPOINT} is '{text}', but must be {WEB_URL}"));
-                parse_url(text).ok_or_else(error)
-            })?,
+            "" => optional(shared, |text| foreign_url(OTLP_ENDPOINT, text))?,
             own => Some(web_url("otlp_endpoint", own)?),
         };
         let Some(mut url) = base else { return Ok(None) };
@@ -290,12 +287,7 @@ impl Settings {
                 }
                 found => found.and_then(|(_, key)| secret(key.trim())),
             };
-            let base_url = get(base_url)
-                .map(|text| {
-                    parse_url(text)
-                        .ok_or_else(|| ConfigError(format!("{base_url} is '{text}', but must be {WEB_URL}")))
-                })
-                .transpose()?;
+            let base_url = get(base_url).map(|text| foreign_url(base_url, text)).transpose()?;
             Ok(Account { api_key, base_url })
         };
         Ok(Credentials {
@@ -339,6 +331,11 @@ fn parse_url(text: &str) -> Option<Url> {
 
 fn web_url(name: &str, text: &str) -> Result<Url, ConfigError> {
     parse_url(text).ok_or_else(|| wrong(name, text, WEB_URL))
+}
+
+/// The URL in a variable that is none of deja's settings.
+fn foreign_url(variable: &str, text: &str) -> Result<Url, ConfigError> {
+    parse_url(text).ok_or_else(|| ConfigError(format!("{variable} is '{text}', but must be {WEB_URL}")))
 }
 
 fn within(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<u64, ConfigError> {

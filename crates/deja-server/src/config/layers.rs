@@ -15,7 +15,7 @@ const USUAL_FILE: &str = "deja.toml";
 const PREFIX: &str = "DEJA_";
 /// The names under which the documents and the console keep an API key and an access token for clients.
 const OF_CLIENTS: [&str; 2] = ["DEJA_KEY", "DEJA_TOKEN"];
-/// How alike two names are, 0 to 1 (Jaro-Winkler), when one is taken for the other misspelt.
+/// From this likeness on (Jaro-Winkler, 0 to 1) a name is taken for a misspelling of another.
 const NEAR: f64 = 0.85;
 
 /// Where settings come from.
@@ -36,8 +36,8 @@ impl Sources {
     pub fn path(&self) -> Option<PathBuf> {
         let usual = || {
             let usual = self.directory.join(USUAL_FILE);
-            // A link to a file that is not there yet, as of a volume that is mounted late, is no missing name. In a directory
-            // that may not be entered there is none.
+            // A link counts even if its file is not there yet: a volume may be mounted late. A directory that may not be entered
+            // has no settings file.
             usual.symlink_metadata().is_ok().then_some(usual)
         };
         self.file.clone().or_else(usual)
@@ -145,10 +145,10 @@ impl Settings {
         let defaults = parse(DEFAULTS, "config.default.toml")?;
         let mut layers = config::Config::builder();
         for (name, value) in &defaults {
-            layers = layers.set_default(name, value.clone()).map_err(|e| ConfigError(e.to_string()))?;
+            layers = layers.set_default(name, value.clone())?;
         }
         for (name, value) in file_layer(sources, &defaults)? {
-            layers = layers.set_override(name, value).map_err(|e| ConfigError(e.to_string()))?;
+            layers = layers.set_override(name, value)?;
         }
         for (name, default) in &defaults {
             let Some(text) = sources.env.get(&variable_of(name)) else { continue };
@@ -156,18 +156,16 @@ impl Settings {
             if text.is_empty() && is_number(default) {
                 continue;
             }
-            layers = set(layers, name, text)?;
+            layers = layers.set_override(name, text.as_str())?;
         }
         for (name, text) in &sources.flags {
-            layers = set(layers, name, text)?;
+            layers = layers.set_override(*name, text.as_str())?;
         }
-        let layered = layers.build().map_err(|e| ConfigError(e.to_string()))?;
+        let layered = layers.build()?;
         for (name, default) in &defaults {
             check_kind(&layered, name, default)?;
         }
-        let mut settings: Self = layered
-            .try_deserialize()
-            .map_err(|error| ConfigError(first_and_last_line(&error.to_string())))?;
+        let mut settings: Self = layered.try_deserialize()?;
         settings.foreign = FOREIGN
             .iter()
             .filter_map(|name| Some((String::from(*name), sources.env.get(*name)?.clone())))
@@ -223,22 +221,23 @@ pub(super) fn variable_of(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_uppercase())
 }
 
-type Layers = config::ConfigBuilder<config::builder::DefaultState>;
-
-fn set(layers: Layers, name: &str, text: &str) -> Result<Layers, ConfigError> {
-    layers.set_override(name, text).map_err(|error| ConfigError(error.to_string()))
+impl From<LayerError> for ConfigError {
+    fn from(error: LayerError) -> Self {
+        Self(first_and_last_line(&error.to_string()))
+    }
 }
 
 fn parse(text: &str, origin: &str) -> Result<BTreeMap<String, Value>, ConfigError> {
     let source = config::File::from_str(text, FileFormat::Toml);
     let layer = config::Config::builder().add_source(source).build().and_then(|c| c.cache.into_table());
-    match layer {
-        Ok(table) => Ok(table.into_iter().collect()),
-        Err(LayerError::FileParse { cause, .. }) => {
-            Err(ConfigError(format!("{origin}: {}", first_and_last_line(&cause.to_string()))))
-        }
-        Err(error) => Err(ConfigError(format!("{origin}: {}", first_and_last_line(&error.to_string())))),
-    }
+    let told = |error| {
+        let text = match error {
+            LayerError::FileParse { cause, .. } => cause.to_string(),
+            error => error.to_string(),
+        };
+        ConfigError(format!("{origin}: {}", first_and_last_line(&text)))
+    };
+    Ok(layer.map_err(told)?.into_iter().collect())
 }
 
 fn file_layer(
@@ -262,7 +261,7 @@ fn file_layer(
 /// A value of the wrong kind, told with the setting's name instead of a deserializer's words.
 fn check_kind(layered: &config::Config, name: &str, default: &Value) -> Result<(), ConfigError> {
     let is_number = is_number(default);
-    let value: Value = layered.get(name).map_err(|error| ConfigError(error.to_string()))?;
+    let value: Value = layered.get(name)?;
     let scalar = !matches!(value.kind, config::ValueKind::Table(_) | config::ValueKind::Array(_));
     let text = value.into_string().unwrap_or_default();
     if scalar && (!is_number || text.parse::<u64>().is_ok_and(|n| i64::try_from(n).is_ok())) {

@@ -28,22 +28,13 @@ pub struct PriceFeed {
     /// Whether the operator chose the URL.
     is_own: bool,
     file: PathBuf,
-    /// Of the table in force, if it came from `url`. Held while prices are fetched: one fetch at a time.
+    /// The ETag of the table in force, if the table came from `url`. Held while prices are fetched: one fetch at a time.
     etag: Mutex<Option<String>>,
-}
-
-/// What a refresh found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refreshed {
-    /// A new table is in force.
-    New,
-    /// The table in force is still the newest.
-    Unchanged,
 }
 
 /// Why there are no fresh prices. The old ones stay in force.
 #[derive(Debug, thiserror::Error)]
-pub enum RefreshError {
+enum RefreshError {
     /// There is nowhere to fetch them from.
     #[error("no URL for prices is set (DEJA_PRICES_URL)")]
     NoUrl,
@@ -87,8 +78,9 @@ impl PriceFeed {
         Self { book, url, is_own, file, etag: Mutex::new(etag) }
     }
 
-    /// Fetches the table, unless it is the one in force. A table that fails the checks changes nothing.
-    pub async fn refresh(&self, clock: &dyn Clock) -> Result<Refreshed, RefreshError> {
+    /// Fetches the table, unless it is the one in force; `true` if a new one is in force then. A table that fails the checks
+    /// changes nothing.
+    async fn refresh(&self, clock: &dyn Clock) -> Result<bool, RefreshError> {
         let url = self.url.as_ref().ok_or(RefreshError::NoUrl)?;
         let mut etag = self.etag.lock().await;
         match fetch_prices(url.as_str(), etag.as_deref(), &HttpSettings::default()).await? {
@@ -98,7 +90,7 @@ impl PriceFeed {
                 if let Err(error) = self.keep_confirmed(url, etag.as_deref(), now).await {
                     tracing::warn!(error = %error, "the time of the last fetch of prices could not be written to disk");
                 }
-                Ok(Refreshed::Unchanged)
+                Ok(false)
             }
             Fetched::Body { bytes, etag: fresh } => {
                 let fetched_at = clock.now();
@@ -112,7 +104,7 @@ impl PriceFeed {
                 if let Err(error) = self.keep(url, fresh, fetched_at, &bytes).await {
                     tracing::warn!(error = %error, "the price table could not be kept on disk");
                 }
-                Ok(Refreshed::New)
+                Ok(true)
             }
         }
     }
@@ -124,11 +116,11 @@ impl PriceFeed {
         }
         loop {
             let pause = match self.refresh(&*clock).await {
-                Ok(Refreshed::New) => {
+                Ok(true) => {
                     tracing::info!(models = self.book.current().table.len(), "fresh prices are in force");
                     every
                 }
-                Ok(Refreshed::Unchanged) => every,
+                Ok(false) => every,
                 Err(error) => {
                     tracing::warn!(error = %error, "no fresh prices; the old ones stay");
                     every.min(RETRY_AFTER)
@@ -181,7 +173,7 @@ impl Prices for PriceFeed {
 
     async fn refresh(&self, clock: &dyn Clock) -> Result<bool, AdminError> {
         match self.refresh(clock).await {
-            Ok(refreshed) => Ok(refreshed == Refreshed::New),
+            Ok(is_new) => Ok(is_new),
             Err(error @ RefreshError::NoUrl) => Err(AdminError::Invalid(error.to_string())),
             Err(error) => Err(AdminError::Failed(format!("{error}; the old prices stay in force"))),
         }
@@ -209,7 +201,7 @@ fn put(
     Ok(())
 }
 
-/// Puts the kept table in force, and says where it came from and with which ETag; `None` if the one compiled in is newer.
+/// Puts the kept table in force, and gives its URL and ETag; `None` if the compiled-in table is newer.
 fn take_kept(
     book: &PriceBook,
     is_own: bool,

@@ -30,7 +30,7 @@ pub(super) struct Exchanges {
     begun: AtomicU64,
     answers: AtomicUsize,
     rests: AtomicUsize,
-    /// Woken when a rest was thrown away: nothing else may happen on the connection then.
+    /// Woken when the rest of a body was thrown away: nothing else may wake the connection then.
     waker: AtomicWaker,
 }
 

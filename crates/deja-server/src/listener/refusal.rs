@@ -5,7 +5,7 @@
 
 use crate::request_id;
 
-/// The answer that goes out instead of this one, which hyper has made by itself. `None` if it is no refusal.
+/// The answer that goes out instead of `bare`, which hyper made by itself. `None` if `bare` is no refusal.
 pub(super) fn instead_of(bare: &[u8]) -> Option<Vec<u8>> {
     let (status, detail) = match bare.strip_prefix(b"HTTP/1.1 ")?.get(..3)? {
         b"400" => ("400 Bad Request", "the request is not valid HTTP/1.1"),

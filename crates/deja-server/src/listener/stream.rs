@@ -6,31 +6,19 @@
 //! be a stream with pauses. An answer is over when all of it is written, which is long after its handler returned if
 //! its reader is slow.
 //!
-//! The same knowledge tells hyper's own words, which it writes while nothing is under way, from those of an answer:
-//! its bare refusals go out in the published form, whatever the text of an answer looks like.
+//! What hyper writes while no exchange is under way is a refusal of its own, never a part of an answer. It goes out in the
+//! published form ([`refusal`]).
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::exchange::Exchanges;
-use super::refusal;
-
-/// How long a client is waited for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    /// Without a request.
-    pub(super) idle: Duration,
-    /// For the head of a request, from its first byte on.
-    pub(super) head: Duration,
-    /// For it to take some of what is written.
-    pub(super) write: Duration,
-}
+use super::{ListenerLimits, refusal};
 
 /// What a client is waited for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +31,7 @@ enum Wait {
 /// A stream that ends with an error when its client takes too long.
 pub(super) struct ClientStream<S> {
     stream: S,
-    bounds: Bounds,
+    limits: ListenerLimits,
     exchanges: Arc<Exchanges>,
     /// How many exchanges are over and written.
     settled: u64,
@@ -60,11 +48,11 @@ pub(super) struct ClientStream<S> {
 }
 
 impl<S> ClientStream<S> {
-    pub(super) fn new(stream: S, bounds: Bounds, exchanges: Arc<Exchanges>) -> Self {
-        let timer = Box::pin(sleep(bounds.idle));
+    pub(super) fn new(stream: S, limits: ListenerLimits, exchanges: Arc<Exchanges>) -> Self {
+        let timer = Box::pin(sleep(limits.idle_timeout));
         let until = timer.deadline();
         let (settled, unwritten, in_head, waits, refusal) = (0, false, false, None, None);
-        Self { stream, bounds, exchanges, settled, unwritten, in_head, waits, until, timer, refusal }
+        Self { stream, limits, exchanges, settled, unwritten, in_head, waits, until, timer, refusal }
     }
 
     /// An error once the client has been waited for too long.
@@ -72,9 +60,9 @@ impl<S> ClientStream<S> {
         if self.waits != Some(wait) {
             self.waits = Some(wait);
             let bound = match wait {
-                Wait::Idle => self.bounds.idle,
-                Wait::Head => self.bounds.head,
-                Wait::Write => self.bounds.write,
+                Wait::Idle => self.limits.idle_timeout,
+                Wait::Head => self.limits.head_timeout,
+                Wait::Write => self.limits.write_timeout,
             };
             self.until = Instant::now() + bound;
             if self.until < self.timer.deadline() {

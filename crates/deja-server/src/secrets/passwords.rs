@@ -32,16 +32,13 @@ impl Passwords {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, AdminError> {
-        let failed = |error: &dyn std::fmt::Display| {
-            AdminError::Failed(format!("the password cannot be hashed: {error}"))
-        };
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|error| failed(&error))?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(failed)?;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(turn);
             done
         });
-        done.await.map_err(|error| failed(&error))
+        done.await.map_err(failed)
     }
 }
 
@@ -66,6 +63,10 @@ impl PasswordHasher for Passwords {
     }
 }
 
+fn failed(error: impl std::fmt::Display) -> AdminError {
+    AdminError::Failed(format!("the password cannot be hashed: {error}"))
+}
+
 /// What passwords of unknown operators are checked against.
 static NOBODYS: LazyLock<Option<PasswordHash>> = LazyLock::new(|| hash(&"nobody".into(), &[0; 16]).ok());
 
@@ -75,9 +76,6 @@ fn argon2() -> Argon2<'static> {
 }
 
 fn hash(password: &SecretString, salt: &[u8]) -> Result<PasswordHash, AdminError> {
-    let failed = |error: argon2::password_hash::Error| {
-        AdminError::Failed(format!("the password cannot be hashed: {error}"))
-    };
     let salt = SaltString::encode_b64(salt).map_err(failed)?;
     let hash = argon2().hash_password(password.expose_secret().as_bytes(), &salt).map_err(failed)?;
     Ok(PasswordHash::from_phc(hash.to_string()))

@@ -56,10 +56,10 @@ impl OfProject {
     }
 }
 
-impl Metrics {
-    /// Nothing counted yet. What an alert waits for the first of is shown as 0 from the start: a counter that appears with
-    /// its first event has not grown.
-    pub fn new() -> Self {
+impl Default for Metrics {
+    /// Nothing counted yet. A counter whose first event raises an alert is shown as 0 from the start: a counter that appears
+    /// with its first event has not grown.
+    fn default() -> Self {
         for first in [counter!(SHED), counter!(DROPPED)] {
             first.increment(0);
         }
@@ -77,7 +77,9 @@ impl Metrics {
             shed: AtomicU64::new(0),
         }
     }
+}
 
+impl Metrics {
     /// Requests since the last call that were refused because there was too much to do.
     pub fn take_shed(&self) -> u64 {
         self.shed.swap(0, Ordering::Relaxed)
@@ -121,12 +123,6 @@ impl Metrics {
     }
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Listener for Metrics {
     fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>) {
         traces::tell(caller, counted, ended);
@@ -150,7 +146,7 @@ impl Listener for Metrics {
     }
 }
 
-/// The counter of such words of people.
+/// The counter of what people said with this source, about such an answer, with this effect.
 fn feedback(source: LabelSource, met: Met, answers: bool, came_of_it: Labelled) -> Counter {
     let judged = match met {
         Met::Served => "hit",
@@ -174,7 +170,7 @@ mod tests {
     #[test]
     fn a_word_is_correct_if_it_agrees_with_what_became_of_the_entry() {
         let recorder = PrometheusBuilder::new().build_recorder();
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         metrics::with_local_recorder(&recorder, || {
             for (met, answers) in [(Met::Served, true), (Met::Refused, true), (Met::NearMiss, false)] {
                 let own = testing::wrong(EntryId::from_bytes([1; 16]), "asked");

@@ -20,7 +20,7 @@ use deja_core::admin::transfer::{Batch, Imported, Open, Record, line};
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
 const BATCH_BYTES: u64 = 2 << 20;
-/// Records that are told of one by one of those that cannot be taken.
+/// How many records that cannot be taken are told of one by one.
 const TOLD: u64 = 10;
 
 pub(in crate::cli) async fn import(
@@ -72,7 +72,7 @@ async fn read(
                 }
             }
             Err(reason) => {
-                // What is before it comes in first: the line that is told is where to go on.
+                // The lines before come in first: whoever is told of this line goes on there.
                 sink.hand_over(reach).await?;
                 sink.bad(&place(number), &reason)?;
             }
@@ -112,7 +112,7 @@ pub(super) struct Sink {
     first: bool,
     bad: Bad,
     open: Open,
-    /// What was refused, and why: the first of them.
+    /// The first records that were refused, and why.
     pub(super) left: Vec<String>,
     pub(super) summary: ImportSummary,
 }
@@ -154,16 +154,20 @@ impl Sink {
         for ((place, told), imported) in told.iter().zip(&imported) {
             match imported {
                 Imported::Stored => {
-                    self.summary.stored(told);
+                    self.summary.imported.merge(told.counts);
+                    self.summary.without_secret.extend(told.without_secret.clone());
                     if told.counts.projects > 0 {
                         self.open.made.insert(told.project.clone());
                     }
-                    if told.counts.entries > 0 && !self.filled.contains(&told.project) {
+                    if told.counts.entries > 0 {
                         self.filled.insert(told.project.clone());
                     }
                 }
                 Imported::There => self.summary.already_there.merge(told.counts),
-                Imported::WithoutSecret => self.summary.there_without_secret(told),
+                Imported::WithoutSecret => {
+                    self.summary.already_there.merge(told.counts);
+                    self.summary.without_secret.extend(told.without_secret.clone());
+                }
                 Imported::Expired => self.summary.expired += 1,
                 Imported::LeftOut => self.summary.left_out += 1,
                 Imported::Bad(reason) => self.bad(place, reason)?,
@@ -172,7 +176,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Finds out which projects have no room for more: what came in may be gone already.
+    /// Finds out which projects are full: what came in may be gone already.
     pub(super) async fn note_full(&mut self, reach: &mut Reach<'_>) -> anyhow::Result<()> {
         for project in mem::take(&mut self.filled) {
             match reach.execute(Command::CacheStats { project: project.clone() }).await? {
@@ -195,7 +199,7 @@ impl Sink {
             );
         }
         self.summary.skipped += 1;
-        // The summary counts it all the same.
+        // Only the first ones are told of. The summary counts all.
         if self.summary.skipped > TOLD {
             return Ok(());
         }

@@ -28,6 +28,14 @@ impl Counts {
         }
     }
 
+    pub(super) fn merge(&mut self, other: Self) {
+        self.projects += other.projects;
+        self.providers += other.providers;
+        self.keys += other.keys;
+        self.entries += other.entries;
+        self.samples += other.samples;
+    }
+
     fn told(self) -> String {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         let more = [
@@ -69,18 +77,6 @@ pub(super) struct ImportSummary {
 }
 
 impl ImportSummary {
-    /// Counts a record that was stored.
-    pub(super) fn stored(&mut self, record: &Told) {
-        self.imported.merge(record.counts);
-        self.without_secret.extend(record.without_secret.clone());
-    }
-
-    /// Counts a provider that was there before, and still needs its key.
-    pub(super) fn there_without_secret(&mut self, record: &Told) {
-        self.already_there.merge(record.counts);
-        self.without_secret.extend(record.without_secret.clone());
-    }
-
     pub(super) fn print(&self, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
         if json {
             return as_json(self, out);
@@ -119,16 +115,6 @@ impl ImportSummary {
     }
 }
 
-impl Counts {
-    pub(super) fn merge(&mut self, other: Self) {
-        self.projects += other.projects;
-        self.providers += other.providers;
-        self.keys += other.keys;
-        self.entries += other.entries;
-        self.samples += other.samples;
-    }
-}
-
 /// What a record is to people.
 pub(super) fn named(record: &Record) -> String {
     let what = match record {
@@ -146,7 +132,8 @@ pub(super) fn named(record: &Record) -> String {
 pub(super) struct Told {
     pub(super) project: String,
     pub(super) counts: Counts,
-    without_secret: Option<[String; 2]>,
+    /// Project and name, if it is a provider that lacks the secret it had.
+    pub(super) without_secret: Option<[String; 2]>,
 }
 
 impl From<&Record> for Told {
