@@ -131,10 +131,9 @@ fn a_key_that_is_revoked_while_its_request_comes_is_refused_and_a_strangers_from
         let half = request.len() - 9;
         let mut connection = begun(half);
         elsewhere.cli(&["key", "revoke", &key]);
-        connection.send(&request[half..]).unwrap();
-        assert_eq!(connection.receive(false).unwrap().status, 401, "{path}");
+        assert_eq!(connection.ask(&request[half..]).status, 401, "{path}");
         let head = request.len() - body.len();
-        assert_eq!(begun(head).receive(false).unwrap().status, 401, "{path}, without its body");
+        assert_eq!(begun(head).receive().unwrap().status, 401, "{path}, without its body");
     }
 }
 
@@ -159,7 +158,6 @@ fn requests_that_drip_hold_no_connection_to_the_database() {
         .collect();
     assert!(entry(&tenant, MODEL).is_some(), "the only connection is free");
     for connection in &mut dripping {
-        connection.send(rest).unwrap();
-        assert!(connection.receive(false).unwrap().header("x-deja-entry").is_some());
+        assert!(connection.ask(rest).header("x-deja-entry").is_some());
     }
 }

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::util::deja::wait;
-use crate::util::http::{self, Connection, Response, post, request};
+use crate::util::http::{self, Connection, post, request};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, PATIENCE, Reaction, Tenant, World, eventually};
 
@@ -67,8 +67,7 @@ fn an_answer_is_whole_however_slowly_it_is_read() {
     assert!(pauses >= LONG / 50_000 - 1, "{pauses}");
     assert_eq!(response.json()["response"].as_str().map(str::len), Some(LONG));
     // Only now it is idle.
-    let mut rest = Vec::new();
-    assert_eq!(connection.stream().read_to_end(&mut rest).unwrap(), 0);
+    ends(&connection);
 }
 
 #[test]
@@ -87,7 +86,6 @@ fn a_client_that_takes_little_and_steadily_is_waited_for() {
         }
     });
     assert_eq!(response.unwrap().body.len(), LONG);
-    drop(serving.runtime);
 }
 
 #[test]
@@ -125,8 +123,7 @@ fn answers_that_one_projects_clients_do_not_take_leave_room_for_others() {
     };
     let answered = |request: &[u8]| {
         let mut connection = Connection::open(deja.address()).unwrap();
-        connection.send(request).unwrap();
-        connection.receive(false).unwrap()
+        connection.ask(request)
     };
     assert_eq!(answered(&chat(&tenant)).header("x-deja-cache"), Some("miss"));
     for hit in [tenant.request(&query), chat(&tenant)] {
@@ -144,9 +141,9 @@ fn answers_that_one_projects_clients_do_not_take_leave_room_for_others() {
     }
 }
 
-/// Serves a router in this process.
+/// Serves a router in this process, until it is dropped.
 struct Serving {
-    runtime: Runtime,
+    _runtime: Runtime,
     address: SocketAddr,
     stop: CancellationToken,
 }
@@ -172,7 +169,7 @@ impl Serving {
         let address = listener.local_addr().unwrap();
         let (stop, never) = (CancellationToken::new(), CancellationToken::new());
         runtime.spawn(listener::serve(listener, router, limits, stop.clone(), never));
-        Self { runtime, address, stop }
+        Self { _runtime: runtime, address, stop }
     }
 }
 
@@ -188,24 +185,20 @@ fn a_head_that_stops_is_waited_for_less_long_than_a_request() {
     let mut connection = Connection::open(serving.address).unwrap();
     connection.send(b"GET / HTTP/1.1\r\n").unwrap();
     ends(&connection);
-    drop(serving.runtime);
 }
 
 #[test]
 fn a_connection_whose_body_is_read_on_is_not_idle_before_its_end() {
     let serving = Serving::start(Router::new());
     let mut connection = Connection::open(serving.address).unwrap();
-    connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n").unwrap();
-    assert_eq!(connection.receive(false).unwrap().status, 404);
+    assert_eq!(connection.ask(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n").status, 404);
     for byte in [b"a", b"b"] {
         // Each pause alone is longer than a connection may be idle.
         std::thread::sleep(Duration::from_millis(600));
         connection.send(byte).unwrap();
     }
-    connection.send(&request("GET", "/", &[], b"")).unwrap();
-    assert_eq!(connection.receive(false).unwrap().status, 404);
+    assert_eq!(connection.ask(&request("GET", "/", &[], b"")).status, 404);
     ends(&connection);
-    drop(serving.runtime);
 }
 
 #[test]
@@ -214,14 +207,11 @@ fn who_connected_a_moment_before_the_stop_is_answered() {
     let serving = Serving::within(limits, Router::new());
     let [mut early, mut late] = [(); 2].map(|()| Connection::open(serving.address).unwrap());
     // They are taken in their order.
-    late.send(&request("GET", "/", &[], b"")).unwrap();
-    assert_eq!(late.receive(false).unwrap().status, 404);
+    assert_eq!(late.ask(&request("GET", "/", &[], b"")).status, 404);
     serving.stop.cancel();
     ends(&late);
-    early.send(&request("GET", "/", &[], b"")).unwrap();
-    assert_eq!(early.receive(false).unwrap().status, 404);
+    assert_eq!(early.ask(&request("GET", "/", &[], b"")).status, 404);
     ends(&early);
-    drop(serving.runtime);
 }
 
 #[test]
@@ -236,12 +226,10 @@ fn an_answer_that_comes_now_and_then_is_not_idle() {
     };
     let serving = Serving::start(Router::new().route("/", get(stream)));
     let mut connection = Connection::open(serving.address).unwrap();
-    connection.send(&request("GET", "/", &[], b"")).unwrap();
-    let response = connection.receive(false).unwrap();
+    let response = connection.ask(&request("GET", "/", &[], b""));
     assert_eq!(response.text(), "chunk 0\nchunk 1\nchunk 2\nchunk 3\nchunk 4\n");
-    let mut rest = Vec::new();
-    assert_eq!(connection.stream().read_to_end(&mut rest).unwrap(), 0, "idle from then on");
-    drop(serving.runtime);
+    // Idle from then on.
+    ends(&connection);
 }
 
 #[test]
@@ -258,20 +246,14 @@ fn the_text_of_an_answer_may_look_like_a_refusal() {
     let serving = Serving::start(Router::new().route("/", get(stream)));
     let mut connection = Connection::open(serving.address).unwrap();
     for _ in 0..2 {
-        connection.send(&request("GET", "/", &[], b"")).unwrap();
-        assert_eq!(connection.receive(false).unwrap().text(), TEXT.repeat(5));
+        assert_eq!(connection.ask(&request("GET", "/", &[], b"")).text(), TEXT.repeat(5));
     }
     // What is none is still told in the published form, behind answers too.
-    connection.send(&[request("GET", "/", &[], b""), b"GARBAGE\r\n\r\n".to_vec()].concat()).unwrap();
-    assert_eq!(connection.receive(false).unwrap().text(), TEXT.repeat(5));
-    connection.receive(false).unwrap().detail(400);
-    drop(serving.runtime);
-}
-
-/// Writes all of a request, then reads, as many clients do.
-fn write_then_read(connection: &mut Connection, head: &[(&str, &str)], path: &str, body: &[u8]) -> Response {
-    connection.send(&request("POST", path, head, body)).unwrap();
-    connection.receive(false).unwrap()
+    assert_eq!(
+        connection.ask(&[request("GET", "/", &[], b""), b"GARBAGE\r\n\r\n".to_vec()].concat()).text(),
+        TEXT.repeat(5)
+    );
+    connection.receive().unwrap().detail(400);
 }
 
 #[test]
@@ -294,8 +276,9 @@ fn who_writes_all_before_reading_is_told_why_it_was_refused() {
         (elsewhere, &[json, ("Authorization", &key)], 403),
         (PATH, &[json, ("Authorization", &key)], 429),
     ] {
-        // All of them over one connection: what was refused is out of the way of what comes next.
-        let response = write_then_read(&mut connection, head, path, &body);
+        // All of them over one connection: what was refused is out of the way of what comes next. Many clients write all of a
+        // request before they read.
+        let response = connection.ask(&request("POST", path, head, &body));
         assert_eq!(response.status, status, "{path}: {}", response.text());
     }
     // Without a length told in advance.
@@ -303,12 +286,10 @@ fn who_writes_all_before_reading_is_told_why_it_was_refused() {
     chunk.extend_from_slice(&body);
     chunk.extend_from_slice(b"\r\n0\r\n\r\n");
     connection.send(b"POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
-    connection.send(&chunk).unwrap();
-    connection.receive(false).unwrap().detail(404);
+    connection.ask(&chunk).detail(404);
     // A head without end is none, and told so as well.
     connection.send(b"GET / HTTP/1.1\r\nX-Long: ").unwrap();
-    connection.send(&body).unwrap();
-    connection.receive(false).unwrap().detail(431);
+    connection.ask(&body).detail(431);
 }
 
 #[test]
@@ -346,7 +327,7 @@ fn the_rest_of_a_refused_request_is_not_read_for_ever() {
     connection
         .send(b"POST /v1/cache/query HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n")
         .unwrap();
-    connection.receive(false).unwrap().detail(401);
+    connection.receive().unwrap().detail(401);
     eventually("a body that drips is not read for ever", || connection.send(b"x").is_err());
     // Who waits to be asked for the body hears that it is not wanted, and is asked for nothing.
     let mut careful = Connection::open(deja.address()).unwrap();
@@ -367,10 +348,7 @@ fn clients_leave_files_for_providers() {
     let deja = Deja::builder().provider(&provider).open_files(200).start();
     let tenant = Tenant::create(&deja, "open-files", &[]);
     let mut first = Connection::open(deja.address()).unwrap();
-    let mut exchange = |asked: &[u8]| {
-        first.send(asked).unwrap();
-        first.receive(false).unwrap().status
-    };
+    let mut exchange = |asked: &[u8]| first.ask(asked).status;
     assert_eq!(exchange(&request("GET", "/livez", &[], b"")), 200);
     let _idle: Vec<_> = (0..180).map(|_| TcpStream::connect(deja.address()).unwrap()).collect();
     let open = || fs::read_dir(format!("/proc/{}/fd", deja.pid())).unwrap().count();

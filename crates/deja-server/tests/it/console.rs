@@ -200,7 +200,7 @@ fn the_python_snippet_works_as_it_is_printed() {
     let asked = String::from_utf8(asked).unwrap().replace("deja.test", &deja.address().to_string());
     let mut connection = Connection::open(deja.address()).unwrap();
     connection.send(asked.as_bytes()).unwrap();
-    let page = Html::parse_document(&connection.receive(false).unwrap().text());
+    let page = Html::parse_document(&connection.receive().unwrap().text());
     let snippet: String =
         page.select(&Selector::parse("#python").unwrap()).flat_map(|code| code.text()).collect();
     let printed = |times: &str| {

@@ -45,7 +45,7 @@ fn write(tenant: &Tenant<'_>, ledger: &Ledger, round: u64, writer: usize, stop: 
         if connection.send(&request).is_err() {
             return;
         }
-        let Ok(response) = connection.receive(false) else { return };
+        let Ok(response) = connection.receive() else { return };
         assert_eq!(response.status, 200, "{}", response.text());
         let said = response.json();
         if !said["debug"]["not_stored"].is_null() {
@@ -83,8 +83,7 @@ pub fn check(tenant: &Tenant<'_>, ledger: &Ledger, round: u64) {
     let mut connection = Connection::open(tenant.deja.address()).unwrap();
     for (prompt, answer) in &*ledger.answers.lock().unwrap() {
         let query = json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1});
-        connection.send(&tenant.request(&query)).unwrap();
-        let found = connection.receive(false).unwrap().json();
+        let found = connection.ask(&tenant.request(&query)).json();
         assert_eq!(
             (&found["cache_hit"], &found["response"]),
             (&json!(true), &json!(answer)),

@@ -321,7 +321,7 @@ fn an_answer_without_end_takes_bounded_memory() {
         |n: usize| json!({"prompt": format!("fault-huge {n}"), "model": MODEL, "context": n.to_string()});
     let mut connections: Vec<_> = (0..4).map(|n| tenant.begin(&ask(n))).collect();
     for connection in &mut connections {
-        let response = connection.receive(false).unwrap();
+        let response = connection.receive().unwrap();
         response.detail(500);
         assert_eq!(response.header("x-deja-error"), Some("provider_bad_response"));
     }

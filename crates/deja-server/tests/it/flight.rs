@@ -48,7 +48,7 @@ fn of_1000_callers_900_hang_up_and_100_get_the_one_answer() {
     gate.open();
     let (mut misses, mut entries) = (0, std::collections::HashSet::new());
     for caller in &mut callers {
-        let response = caller.receive(false).unwrap();
+        let response = caller.receive().unwrap();
         assert_eq!(response.status, 200, "{}", response.text());
         let answer = response.json();
         assert_eq!(answer["response"], "Goethe.");
@@ -75,7 +75,7 @@ fn a_paraphrase_of_a_prompt_in_flight_waits_for_it() {
     let mut follower = tenant.begin(&query("How can I reset my password?", "flight-paraphrase"));
     settle(world);
     gate.open();
-    let (led, followed) = (leader.receive(false).unwrap().json(), follower.receive(false).unwrap().json());
+    let (led, followed) = (leader.receive().unwrap().json(), follower.receive().unwrap().json());
     assert_eq!((&led["cache_hit"], &led["llm_provider"]), (&json!(false), &json!("openai")));
     assert_eq!((&followed["cache_hit"], &followed["llm_provider"]), (&json!(true), &json!("cache")));
     assert_eq!(followed["response"], "Click 'forgot'.");
@@ -100,7 +100,7 @@ fn a_paraphrase_below_its_threshold_makes_its_own_call() {
     world.provider.wait_for_calls("flight-strict", 2);
     gate.open();
     for caller in [&mut leader, &mut other] {
-        assert_eq!(caller.receive(false).unwrap().json()["cache_hit"], false);
+        assert_eq!(caller.receive().unwrap().json()["cache_hit"], false);
     }
 }
 
@@ -123,7 +123,7 @@ fn the_same_prompt_in_another_context_model_or_project_is_another_flight() {
     world.provider.wait_for_calls("flight-scopes", 4);
     gate.open();
     for caller in &mut callers {
-        assert_eq!(caller.receive(false).unwrap().json()["cache_hit"], false);
+        assert_eq!(caller.receive().unwrap().json()["cache_hit"], false);
     }
 }
 
@@ -140,7 +140,7 @@ fn the_caller_that_began_hangs_up_and_the_others_are_answered() {
     drop(leader);
     settle(world);
     gate.open();
-    assert_eq!(follower.receive(false).unwrap().json()["response"], "Goethe.");
+    assert_eq!(follower.receive().unwrap().json()["response"], "Goethe.");
     assert_eq!(world.provider.calls("flight-leader").len(), 1);
 }
 
@@ -175,7 +175,7 @@ fn a_failure_is_an_error_for_all_who_wait_and_for_nobody_after() {
     settle(world);
     gate.open();
     for caller in &mut callers {
-        let response = caller.receive(false).unwrap();
+        let response = caller.receive().unwrap();
         response.detail(500);
         assert_eq!(response.header("x-deja-error"), Some("provider_auth"));
     }
@@ -201,7 +201,7 @@ fn an_answer_that_is_not_kept_still_answers_all_who_waited_with_the_same_prompt(
     settle(world);
     gate.open();
     for caller in &mut callers {
-        let answer = caller.receive(false).unwrap().json();
+        let answer = caller.receive().unwrap().json();
         assert_eq!((&answer["cache_hit"], &answer["response"]), (&json!(false), &json!("Half an ans")));
         assert_eq!(answer["debug"]["not_stored"], "truncated");
     }
@@ -229,12 +229,12 @@ fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_ask_all_
         prompts.iter().map(|prompt| tenant.begin(&query(prompt, "flight-unkept"))).collect();
     settle(world);
     first_gate.open();
-    assert_eq!(first.receive(false).unwrap().json()["response"], "Half");
+    assert_eq!(first.receive().unwrap().json()["response"], "Half");
     // Nobody is answered yet: whoever waited a second time would wait for ever.
     world.provider.wait_for_calls("flight-unkept", 1 + prompts.len());
     others_gate.open();
     for caller in &mut others {
-        let response = caller.receive(false).unwrap();
+        let response = caller.receive().unwrap();
         assert_eq!((response.status, &response.json()["response"]), (200, &json!("Half an ans")));
     }
 }

@@ -218,7 +218,7 @@ fn exchange(connection: &mut Connection, bytes: &[u8], sound: bool, head: bool) 
         // The server may wait for more of it: tell it that there is none.
         connection.stream().shutdown(std::net::Shutdown::Write)?;
     }
-    connection.receive(head)
+    connection.receive_to(head)
 }
 
 fn check(response: &Response, sound: bool, told: &dyn Fn() -> String) {

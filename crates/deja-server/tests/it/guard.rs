@@ -137,7 +137,7 @@ fn a_call_under_way_is_followed_only_if_its_answer_would_be_one() {
     // It is asked while the first is still held back.
     world.provider.wait_for_calls("guard-flight", 2);
     gate.open();
-    let answers = [&mut enable, &mut disable].map(|caller| caller.receive(false).unwrap().json());
+    let answers = [&mut enable, &mut disable].map(|caller| caller.receive().unwrap().json());
     for answer in &answers {
         assert_eq!(answer["cache_hit"], false, "{answer}");
     }

@@ -177,7 +177,7 @@ fn many_who_ask_the_same_have_it_asked_once() {
     let query = json!({"prompt": ASKED, "model": MODEL, "similarity_threshold": 0.8});
     let mut callers: Vec<_> = (0..20).map(|_| judged.tenant.begin(&query)).collect();
     for caller in &mut callers {
-        let answer = caller.receive(false).unwrap().json();
+        let answer = caller.receive().unwrap().json();
         assert_eq!(
             (&answer["cache_hit"], &answer["response"]),
             (&json!(true), &json!(answer_to(STORED))),

@@ -37,8 +37,7 @@ fn whoever_connects_during_a_restart_waits_and_is_answered() {
                 while !stop.load(Ordering::SeqCst) {
                     let mut connection = Connection::open(address).expect("nobody is refused");
                     // A client that was kept from sending for seconds finds its connection closed, and opens another.
-                    let Ok(response) = connection.send(&bytes).and_then(|()| connection.receive(false))
-                    else {
+                    let Ok(response) = connection.send(&bytes).and_then(|()| connection.receive()) else {
                         continue;
                     };
                     assert_eq!(response.status, 200, "{}", response.text());
@@ -74,8 +73,7 @@ fn who_connected_just_before_the_stop_is_answered() {
         deja.get("/livez");
         deja.signal("TERM");
         deja.until_logged("shutting down", attempt + 1);
-        let answer =
-            connection.send(&request("GET", "/livez", &[], b"")).and_then(|()| connection.receive(false));
+        let answer = connection.send(&request("GET", "/livez", &[], b"")).and_then(|()| connection.receive());
         drop(connection);
         deja.wait();
         deja.restart();

@@ -136,14 +136,14 @@ fn a_query_in_flight_at_sigterm_is_answered() {
         deja.signal("TERM");
         // Nobody new gets in, and who only keeps a connection open is sent off.
         let is_served = |mut c: Connection| {
-            c.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").is_ok() && c.receive(false).is_ok()
+            c.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").is_ok() && c.receive().is_ok()
         };
         eventually("new connections are not served", || {
             !Connection::open(deja.address()).is_ok_and(is_served)
         });
-        assert!(idle.receive(false).is_err());
+        assert!(idle.receive().is_err());
         gate.open();
-        let answer = waiting.receive(false).unwrap();
+        let answer = waiting.receive().unwrap();
         assert_eq!((answer.status, &answer.json()["response"]), (200, &json!("Goethe.")));
         (tenant.slug, tenant.key)
     };
@@ -174,7 +174,7 @@ fn what_is_answered_while_the_server_stops_is_counted_also_if_it_is_killed() {
         deja.signal("TERM");
         deja.until_logged("shutting down", 1);
         gates[0].open();
-        assert_eq!(answered.receive(false).unwrap().status, 200);
+        assert_eq!(answered.receive().unwrap().status, 200);
         // Counts are written once a second.
         std::thread::sleep(Duration::from_secs(3));
         (tenant.slug, tenant.key)
@@ -193,15 +193,13 @@ fn a_replica_leaves_before_it_stops() {
     let tenant = Tenant::create(&deja, "leaving", &[]);
     let mut open = Connection::open(deja.address()).unwrap();
     let request = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes();
-    open.send(&request("/livez")).unwrap();
-    assert_eq!(open.receive(false).unwrap().header("connection"), None);
+    assert_eq!(open.ask(&request("/livez")).header("connection"), None);
     deja.signal("TERM");
     eventually("it is not ready any more", || deja.get("/readyz").status == 503);
     assert_eq!(deja.get("/readyz").header("x-deja-error"), Some("unavailable"));
     // New requests are answered, on old connections and on new ones, and each connection ends with its answer.
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
-    open.send(&request("/livez")).unwrap();
-    let last = open.receive(false).unwrap();
+    let last = open.ask(&request("/livez"));
     assert_eq!((last.status, last.header("connection")), (200, Some("close")));
     // Whoever is in a hurry says it twice.
     deja.signal("TERM");
@@ -221,7 +219,7 @@ fn a_query_that_does_not_end_is_cut_at_the_deadline_of_the_stop() {
         began = Instant::now();
         deja.signal("TERM");
         // An error or a cut, but not for ever.
-        if let Ok(response) = waiting.receive(false) {
+        if let Ok(response) = waiting.receive() {
             assert!(response.status >= 500, "{response:?}");
         }
         (tenant.slug, tenant.key)
@@ -247,7 +245,7 @@ fn slow_heads_and_bodies_are_cut() {
     // A head that stops: the connection ends, with or without a word.
     let mut head = Connection::open(deja.address()).unwrap();
     head.send(&whole[..body_at / 2]).unwrap();
-    if let Ok(response) = head.receive(false) {
+    if let Ok(response) = head.receive() {
         assert!((400..500).contains(&response.status), "{response:?}");
     }
     // One that never stops, a byte at a time.
@@ -259,8 +257,7 @@ fn slow_heads_and_bodies_are_cut() {
     });
     // A body that stops: 400 in the usual form.
     let mut body = Connection::open(deja.address()).unwrap();
-    body.send(&whole[..body_at + 5]).unwrap();
-    let detail = body.receive(false).unwrap().detail(400);
+    let detail = body.ask(&whole[..body_at + 5]).detail(400);
     assert!(detail.contains("body"), "{detail}");
     // A connection that never says anything is closed too.
     let idle = Connection::open(deja.address()).unwrap();
@@ -278,8 +275,7 @@ fn a_connection_between_requests_is_kept_longer_than_a_head_may_take() {
         .start();
     let mut connection = Connection::open(deja.address()).unwrap();
     for _ in 0..2 {
-        connection.send(&http::request("GET", "/livez", &[], b"")).unwrap();
-        assert_eq!(connection.receive(false).unwrap().status, 200);
+        assert_eq!(connection.ask(&http::request("GET", "/livez", &[], b"")).status, 200);
         // Far more than a head may take, far less than a connection may be idle.
         std::thread::sleep(Duration::from_millis(1500));
     }
@@ -403,7 +399,7 @@ fn a_key_revoked_while_the_server_runs_is_refused_at_the_very_next_request() {
                 connection = Connection::open(tenant.deja.address()).unwrap();
                 connection.send(&request).unwrap();
             }
-            connection.receive(false).unwrap().status
+            connection.receive().unwrap().status
         };
         assert_eq!(status(), 400, "key {n} works at once");
         tenant.revoke(&key);

@@ -30,7 +30,7 @@ fn more_provider_calls_than_allowed_are_refused_and_hits_go_on() {
     let mut joined = tenant.begin(&ask("overload 1"));
     gate.open();
     for connection in waiting.iter_mut().chain([&mut joined]) {
-        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+        assert_eq!(connection.receive().unwrap().json()["response"], "At last.");
     }
     assert_eq!(tenant.ask(&ask("overload 3"))["response"], "At last.");
 }
@@ -53,7 +53,7 @@ fn one_project_cannot_take_the_provider_calls_of_all() {
     provider.wait_for_calls("share", 2);
     gate.open();
     for connection in &mut waiting {
-        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+        assert_eq!(connection.receive().unwrap().json()["response"], "At last.");
     }
 }
 
@@ -81,7 +81,7 @@ fn the_queries_of_one_project_leave_room_for_those_of_others() {
     provider.wait_for_calls("texts", 3);
     gate.open();
     for connection in &mut waiting {
-        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+        assert_eq!(connection.receive().unwrap().json()["response"], "At last.");
     }
     eventually("their room comes back", || greedy.send(&ask(3)).status == 200);
 }
@@ -149,7 +149,7 @@ fn times_out(database: Option<String>) {
     provider.wait_for_calls("deadline", 1);
     waiting.extend([tenant.begin(&query), tenant.begin(&paraphrase)]);
     for connection in &mut waiting {
-        let response = connection.receive(false).unwrap();
+        let response = connection.receive().unwrap();
         assert!(!response.detail(503).is_empty());
         assert_eq!(response.header("x-deja-error"), Some("query_timeout"));
         assert!(response.number("retry-after") >= 1);
@@ -193,7 +193,7 @@ fn prompts_of_one_project_that_wait_for_vectors_keep_none_of_others_waiting() {
     let mut waiting = begin_many(&greedy);
     assert_eq!(other.ask_for("How can I reset my password?")["cache_hit"], true);
     let statuses: Vec<_> =
-        waiting.iter_mut().map(|connection| connection.receive(false).unwrap().status).collect();
+        waiting.iter_mut().map(|connection| connection.receive().unwrap().status).collect();
     assert!(statuses.contains(&200) && statuses.contains(&503), "{statuses:?}");
 }
 
@@ -212,7 +212,7 @@ fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     assert_eq!(tenant.ask_for("How do I reset my password?")["cache_hit"], true);
     let (mut answered, mut refused) = (0, 0);
     for connection in &mut waiting {
-        let response = connection.receive(false).unwrap();
+        let response = connection.receive().unwrap();
         if response.status == 200 {
             answered += 1;
         } else {

@@ -109,8 +109,7 @@ fn hang_up_often(world: &World, key: &str, seed: u64) -> Seen {
         // Whole requests first, whose answers are read, so that the cut one is not always the first of its connection.
         for _ in 0..random.below(3) {
             let asked = ask(&mut random, key);
-            connection.send(&asked.bytes).unwrap();
-            let response = connection.receive(false).unwrap();
+            let response = connection.ask(&asked.bytes);
             compare(&asked, &response);
             seen.requests += 1;
             seen.whole += 1;

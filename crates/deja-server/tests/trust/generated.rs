@@ -158,7 +158,7 @@ fn formats(world: &World, key: &str, seed: u64) -> Vec<usize> {
         let headers = if path.contains("v1beta") { as_google } else { as_openai };
         connection.send(&request(method, &path, &headers, &bytes)).unwrap();
         let told = || format!("request {n}: {method} {path} {}", String::from_utf8_lossy(&bytes));
-        let response = connection.receive(false).unwrap_or_else(|error| panic!("{error}; {}", told()));
+        let response = connection.receive().unwrap_or_else(|error| panic!("{error}; {}", told()));
         check(&path, &response, &told);
         statuses[usize::from(response.status)] += 1;
         if response.header("connection") == Some("close") {

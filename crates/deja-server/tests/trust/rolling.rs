@@ -84,7 +84,7 @@ fn ask(addresses: &[SocketAddr], key: &str, who: (u64, u64), stop: &AtomicBool, 
         let connected = Instant::now();
         let sent = connection.send(&post(key, PATH, &body));
         let sent_after = connected.elapsed();
-        let response = match sent.and_then(|()| connection.receive(false)) {
+        let response = match sent.and_then(|()| connection.receive()) {
             Ok(response) => response,
             // A client that was kept from sending for long finds its connection closed, and opens another.
             Err(error) => {

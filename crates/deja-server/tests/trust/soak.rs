@@ -139,7 +139,7 @@ fn chat(tenant: &Tenant<'_>, body: &str) -> u16 {
     let sent = post(&tenant.key, "/v1/chat/completions", body);
     let response = Connection::open(tenant.deja.address()).and_then(|mut connection| {
         connection.send(&sent)?;
-        connection.receive(false)
+        connection.receive()
     });
     response.map_or(0, |response| response.status)
 }

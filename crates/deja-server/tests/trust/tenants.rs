@@ -121,8 +121,7 @@ fn ask(world: &World, keys: &[String], seed: u64) -> u64 {
                 json!({"prompt": prompt, "model": MODEL, "similarity_threshold": threshold}),
             ),
         };
-        connection.send(&post(&keys[project], &address, &body.to_string())).unwrap();
-        let response = connection.receive(false).unwrap();
+        let response = connection.ask(&post(&keys[project], &address, &body.to_string()));
         assert_eq!(response.status, 200, "{}", response.text());
         let (answer, hit) = if path == PATH {
             let body = response.json();

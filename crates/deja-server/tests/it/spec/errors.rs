@@ -206,8 +206,7 @@ fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
         tenant.key
     );
     let mut connection = crate::util::http::Connection::open(tenant.deja.address()).unwrap();
-    connection.send(head.as_bytes()).unwrap();
-    connection.receive(false).unwrap().detail(400);
+    connection.ask(head.as_bytes()).detail(400);
 }
 
 #[test]
@@ -277,8 +276,7 @@ fn what_is_not_http_is_refused_in_the_same_form() {
         (format!("GET / HTTP/1.1\r\nHost: a\r\nX-Long: {field}\r\n\r\n"), 431),
     ] {
         let mut connection = Connection::open(world.deja.address()).unwrap();
-        connection.send(request.as_bytes()).unwrap();
-        let response = connection.receive(false).unwrap();
+        let response = connection.ask(request.as_bytes());
         let start = &request[..request.len().min(40)];
         assert!(!response.detail(status).is_empty(), "{start:?}");
         assert!(response.header("x-request-id").is_some(), "{start:?}");

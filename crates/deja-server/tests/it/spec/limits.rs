@@ -137,7 +137,7 @@ fn concurrent_requests_never_get_more_than_the_burst() {
     let tenant = World::shared().limited("race", "1", "20");
     let query = json!({"similarity_threshold": 5});
     let mut connections: Vec<_> = (0..60).map(|_| tenant.begin(&query)).collect();
-    let statuses: Vec<u16> = connections.iter_mut().map(|c| c.receive(false).unwrap().status).collect();
+    let statuses: Vec<u16> = connections.iter_mut().map(|c| c.receive().unwrap().status).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 400).count(), 20);
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 40);
 }

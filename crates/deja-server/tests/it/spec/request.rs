@@ -95,8 +95,7 @@ fn a_chunked_body_is_read() {
         b.len()
     );
     let mut connection = crate::util::http::Connection::open(tenant.deja.address()).unwrap();
-    connection.send(request.as_bytes()).unwrap();
-    assert_eq!(connection.receive(false).unwrap().status, 200);
+    assert_eq!(connection.ask(request.as_bytes()).status, 200);
 }
 
 #[test]
@@ -110,7 +109,7 @@ fn one_connection_carries_many_queries() {
                     .send(&tenant.request(&json!({"prompt": "Who wrote Faust?", "model": MODEL})))
                     .unwrap();
             }
-            connection.receive(false).unwrap().json()["cache_hit"].clone()
+            connection.receive().unwrap().json()["cache_hit"].clone()
         })
         .collect();
     assert_eq!(hits, [false, true, true, true, true]);
@@ -132,6 +131,5 @@ fn a_client_that_waits_for_leave_to_send_the_body_gets_it() {
     let mut leave = [0; 25];
     connection.stream().read_exact(&mut leave).unwrap();
     assert_eq!(String::from_utf8_lossy(&leave), "HTTP/1.1 100 Continue\r\n\r\n");
-    connection.send(body.as_bytes()).unwrap();
-    assert_eq!(connection.receive(false).unwrap().status, 200);
+    assert_eq!(connection.ask(body.as_bytes()).status, 200);
 }

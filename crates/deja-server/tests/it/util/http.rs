@@ -89,7 +89,7 @@ impl Connection {
                 Some(end + 4 + length.trim().parse::<usize>().ok()?)
             });
             if read == 0 || length.is_some_and(|length| self.buffer.len() >= length) {
-                return self.receive(false);
+                return self.receive();
             }
             pause();
         }
@@ -105,8 +105,20 @@ impl Connection {
         self.stream.write_all(bytes)
     }
 
+    /// Sends a request, or the rest of one, and reads its answer.
+    #[track_caller]
+    pub fn ask(&mut self, request: &[u8]) -> Response {
+        self.send(request).unwrap();
+        self.receive().unwrap()
+    }
+
+    /// Reads one answer.
+    pub fn receive(&mut self) -> io::Result<Response> {
+        self.receive_to(false)
+    }
+
     /// Reads one answer; `head` says that the request was a HEAD, whose answer has no body.
-    pub fn receive(&mut self, head: bool) -> io::Result<Response> {
+    pub fn receive_to(&mut self, head: bool) -> io::Result<Response> {
         let end = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
                 break end;
@@ -136,7 +148,7 @@ impl Connection {
         if !head && status >= 200 && status != 204 && status != 304 {
             response.body = self.body(&response)?;
         }
-        if (100..200).contains(&status) { self.receive(head) } else { Ok(response) }
+        if (100..200).contains(&status) { self.receive_to(head) } else { Ok(response) }
     }
 
     fn body(&mut self, response: &Response) -> io::Result<Vec<u8>> {
@@ -226,5 +238,5 @@ pub fn once(
 ) -> io::Result<Response> {
     let mut connection = Connection::open(address)?;
     connection.send(&request(method, path, headers, body))?;
-    connection.receive(method == "HEAD")
+    connection.receive_to(method == "HEAD")
 }

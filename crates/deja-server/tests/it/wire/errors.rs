@@ -181,8 +181,7 @@ fn a_body_that_is_too_large_is_413_and_a_packed_one_415() {
             tenant.key
         );
         let mut connection = Connection::open(deja.address()).unwrap();
-        connection.send(head.as_bytes()).unwrap();
-        let response = connection.receive(false).unwrap();
+        let response = connection.ask(head.as_bytes());
         assert_eq!((response.status, kind(path, &response).as_str()), (413, name));
         for encoding in ["gzip", "br", "deflate"] {
             let response = send(&tenant, path, &[("Content-Encoding", encoding)], &fits);
@@ -224,7 +223,7 @@ fn a_body_that_comes_slowly_gets_through_and_one_that_drips_or_stops_does_not() 
                     sleep(Duration::from_secs(1));
                 }
             });
-            (connection.receive(false).unwrap(), began.elapsed())
+            (connection.receive().unwrap(), began.elapsed())
         })
     };
     std::thread::scope(|scope| {

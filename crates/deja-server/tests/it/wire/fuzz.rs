@@ -320,7 +320,7 @@ fn run(deja: SocketAddr, wire: Wire, key: &str) -> Vec<usize> {
         let bytes = make(&mut random, wire, key);
         let told = || format!("{wire:?}, request {n}: {:?}", String::from_utf8_lossy(&bytes));
         connection.send(&bytes).unwrap_or_else(|error| panic!("{error}; {}", told()));
-        let response = connection.receive(false).unwrap_or_else(|error| panic!("{error}; {}", told()));
+        let response = connection.receive().unwrap_or_else(|error| panic!("{error}; {}", told()));
         check(wire, &response, &told);
         statuses[usize::from(response.status)] += 1;
         if response.header("connection") == Some("close") {
