@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, number_before, time, uuid};
+use super::rows::{count, get, id, limit_of, number_before, signed, time, uuid};
 
 /// When the row of a change is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +137,7 @@ impl Audit for PostgresStore {
                                     ORDER BY number LIMIT $4 FOR UPDATE SKIP LOCKED),
                         gone AS (DELETE FROM changes WHERE number IN (SELECT number FROM surplus) RETURNING 1)
                    SELECT count(*) FROM gone";
-        let newest = i64::try_from(newest).unwrap_or(i64::MAX);
-        let params: Params<'_> = &[&action, &before.as_nanos(), &newest, &limit_of(at_most)];
+        let params: Params<'_> = &[&action, &before.as_nanos(), &signed(newest), &limit_of(at_most)];
         count(&self.connections.query_one(sql, params).await?, 0)
     }
 }

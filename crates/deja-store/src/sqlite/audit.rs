@@ -10,7 +10,7 @@ use deja_core::store::{Audit, StoreError};
 use rusqlite::{Connection, Params, Row, params};
 
 use super::fault::Failed;
-use super::rows::{count, limit_of, number_before, time};
+use super::rows::{count, limit_of, number_before, signed, time};
 use super::{Done, SqliteStore};
 
 impl SqliteStore {
@@ -28,7 +28,7 @@ impl SqliteStore {
         self.writer.write(with_row).await
     }
 
-    /// The same of one statement, which did something if it changed a row.
+    /// Runs one statement. If it changed a row, writes the row of the change with it.
     pub(super) async fn audited_statement(
         &self,
         change: &Change,
@@ -62,7 +62,7 @@ pub(super) fn write(connection: &Connection, change: &Change) -> rusqlite::Resul
         .map(drop)
 }
 
-/// The same, if the change was done.
+/// Writes the row of a change if the change was done.
 pub(super) fn write_if(connection: &Connection, change: &Change, done: bool) -> rusqlite::Result<()> {
     if done { write(connection, change) } else { Ok(()) }
 }
@@ -100,8 +100,7 @@ impl Audit for SqliteStore {
                        SELECT number FROM changes WHERE action = ?1 AND (at < ?2 OR number NOT IN (
                            SELECT number FROM changes WHERE action = ?1 ORDER BY number DESC LIMIT ?3))
                        ORDER BY number LIMIT ?4)";
-        let newest = i64::try_from(newest).unwrap_or(i64::MAX);
-        let params = (action.to_owned(), before.as_nanos(), newest, limit_of(limit));
+        let params = (action.to_owned(), before.as_nanos(), signed(newest), limit_of(limit));
         Ok(self.writer.execute(sql, params).await? as u64)
     }
 }

@@ -87,13 +87,12 @@ pub(crate) struct SqliteStore {
     memory: Arc<Memory>,
     writer: Writer,
     readers: Readers,
-    reader_count: usize,
     /// The one connection for searches by text, which may read all of a project.
     searches: Readers,
 }
 
 impl SqliteStore {
-    /// Who reads what passes the filter: what hits read never waits for a search by text.
+    /// The connections that read what passes the filter. A search by text has its own: what hits read never waits for it.
     fn readers_for(&self, filter: &EntryFilter) -> &Readers {
         if filter.text.is_some() { &self.searches } else { &self.readers }
     }
@@ -124,8 +123,8 @@ impl Store for SqliteStore {
         let load = Arc::clone(&self.memory.load);
         let stopped = tokio::task::spawn_blocking(move || load.ended()).await;
         stopped.map_err(|error| StoreError::Internal(Box::new(error)))?;
-        self.searches.close(1).await;
-        self.readers.close(self.reader_count).await;
+        self.searches.close().await;
+        self.readers.close().await;
         self.writer.close().await;
         Ok(())
     }

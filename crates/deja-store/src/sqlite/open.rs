@@ -27,7 +27,7 @@ impl SqliteStore {
         Self::open_with(settings, Arc::default())
     }
 
-    /// The same with a load of the index that has not begun.
+    /// Opens the store. `load` is a load of the index that has not begun.
     pub(super) fn open_with(settings: &StoreSettings, load: Arc<Load>) -> Result<Self, OpenError> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
@@ -56,19 +56,18 @@ impl SqliteStore {
         if memory.embedder.is_some() {
             load::begin(&path, &memory, settings.index_patience).map_err(says)?;
         }
-        let reader_count = settings.readers.max(1);
-        let readers = Readers::open(&path, reader_count, None).map_err(says)?;
+        let readers = Readers::open(&path, settings.readers, None).map_err(says)?;
         let searches = Readers::open(&path, 1, Some(settings.search_timeout)).map_err(says)?;
         let writer = Writer::start(connection, reserve, lock, Arc::clone(&memory.load))
             .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
-        Ok(Self { memory, writer, readers, reader_count, searches })
+        Ok(Self { memory, writer, readers, searches })
     }
 }
 
 /// The version of the schema in a data directory, without a lock: a server may be running.
 pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     let path = data_dir.join("deja.db");
-    // One that cannot be looked at is not an empty one.
+    // A database that cannot be looked at is not an empty one.
     let there = path.try_exists().map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
     let found = if there {
         reader(&path).and_then(|connection| migrations::found(&connection)).map_err(|e| explain(&path, e))?

@@ -23,6 +23,7 @@ pub(super) struct Readers {
     patience: Option<Duration>,
     idle: Arc<Mutex<Vec<Connection>>>,
     free: Arc<Semaphore>,
+    count: u32,
 }
 
 impl Readers {
@@ -34,7 +35,7 @@ impl Readers {
         let count = count.max(1);
         let connections = (0..count).map(|_| reader(path)).collect::<Result<Vec<_>, _>>()?;
         let (idle, free) = (Arc::new(Mutex::new(connections)), Arc::new(Semaphore::new(count)));
-        Ok(Self { patience, idle, free })
+        Ok(Self { patience, idle, free, count: u32::try_from(count).unwrap_or(u32::MAX) })
     }
 
     /// Runs `work` on a reader, off the async threads. [`StoreError::SearchTimeout`] if it does not end in time.
@@ -77,7 +78,7 @@ impl Readers {
         .await
     }
 
-    /// The one row that it finds, if there is one.
+    /// The one row that a query finds, if there is one.
     pub(super) async fn one<T: Send + 'static>(
         &self,
         sql: impl AsRef<str> + Send + 'static,
@@ -91,9 +92,8 @@ impl Readers {
     }
 
     /// Closes the connections once those at work are done; later reads are refused.
-    pub(super) async fn close(&self, count: usize) {
-        let all = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-        if let Ok(_permits) = self.free.acquire_many(all).await {
+    pub(super) async fn close(&self) {
+        if let Ok(_permits) = self.free.acquire_many(self.count).await {
             self.free.close();
             self.idle.lock().clear();
         }
