@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -215,9 +216,12 @@ impl<'a> Tensors<'a> {
         Ok(Self { file, prefix })
     }
 
+    fn tensor(&self, name: &str) -> Result<TensorView<'_>, String> {
+        self.file.tensor(&format!("{}{name}", self.prefix)).map_err(|e| format!("{name}: {e}"))
+    }
+
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
-        let tensor =
-            self.file.tensor(&format!("{}{name}", self.prefix)).map_err(|e| format!("{name}: {e}"))?;
+        let tensor = self.tensor(name)?;
         if tensor.shape() != shape {
             return Err(format!("{name} has shape {:?} instead of {shape:?}", tensor.shape()));
         }
@@ -251,14 +255,7 @@ impl<'a> Tensors<'a> {
     fn tables(&self, config: &Config, positions: usize) -> Result<TableWeights, String> {
         let hidden = config.hidden;
         let segments = "embeddings.token_type_embeddings.weight";
-        let kinds = self
-            .file
-            .tensor(&format!("{}{segments}", self.prefix))
-            .map_err(|e| format!("{segments}: {e}"))?
-            .shape()
-            .first()
-            .copied()
-            .unwrap_or_default();
+        let kinds = self.tensor(segments)?.shape().first().copied().unwrap_or_default();
         let mut segment = self.get(segments, &[kinds, hidden])?;
         if kinds == 0 {
             return Err(format!("{segments} is empty"));
