@@ -58,7 +58,7 @@ impl Slot {
         let determined = words.last().is_some_and(|word| determines(word));
         let class = before.map_or(0, |word| lexicon().class(word));
         // "To" stands before verbs, too.
-        if class & class::PREPOSITION != 0 && (determined || before != Some("to")) {
+        if class & class::PREPOSITION != 0 && (determined || before != Some("to")) || before == Some("of") {
             Some(Self::Governed)
         } else if determined {
             Some(Self::Determined)
@@ -91,7 +91,9 @@ impl Apart {
             subject: subject(a, b, alignment, same),
             wants: a.asked.wants.iter().any(|end| b.asked.wants.contains(&-end)),
             narrowed: narrowed(a, &alignment.left, b, &alignment.right)
-                || narrowed(b, &alignment.right, a, &alignment.left),
+                || narrowed(b, &alignment.right, a, &alignment.left)
+                || beside(a, &alignment.left, &alignment.right)
+                || beside(b, &alignment.right, &alignment.left),
             turned: turned(a, b, alignment),
         }
     }
@@ -117,7 +119,9 @@ fn kind(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
 /// Where what has no counterpart stands in each other's place: one word each, or a few behind a preposition.
 fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
     let heavy = |prompt: &Prompt, rest: &[usize]| -> Vec<usize> {
-        rest.iter().copied().filter(|at| !light(&prompt.words[*at])).collect()
+        // "By count", "by value".
+        let says = |word: &Word| !light(word) || word.lead == "by";
+        rest.iter().copied().filter(|at| says(&prompt.words[*at])).collect()
     };
     let (left, right) = (heavy(a, &alignment.left), heavy(b, &alignment.right));
     let (i, j) = (*left.first()?, *right.first()?);
@@ -127,7 +131,7 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
         alignment.pairs.iter().filter(|pair| side(pair) < at).count()
     };
     if before(i, |pair| pair.0) != before(j, |pair| pair.1)
-        || !(x.known && y.known || renamed(x, y)) && x.text.bytes().next() == y.text.bytes().next()
+        || !(x.known && y.known || renamed(x, y)) && respelt(&x.text, &y.text)
     {
         return None;
     }
@@ -151,6 +155,22 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
     let how = (a.questions | b.questions) & (question::HOW | question::WHERE) != 0;
     let same = x.slot.filter(|slot| y.slot == Some(*slot) && !(how && *slot == Slot::Done));
     same.or_else(governed).or_else(ends)
+}
+
+/// Whether one may be the other, shortened or misspelt: they begin alike, and the longer one has nearly all letters of the
+/// shorter one in its order. Letters with accents are not compared.
+pub(crate) fn respelt(x: &str, y: &str) -> bool {
+    let (short, long) = if x.len() < y.len() { (x, y) } else { (y, x) };
+    let mut rest = long;
+    let mut missing = 0;
+    for c in short.chars() {
+        match rest.split_once(c) {
+            Some((_, behind)) => rest = behind,
+            None => missing += 1,
+        }
+    }
+    let ascii = short.is_ascii() && long.is_ascii();
+    short.bytes().next() == long.bytes().next() && (!ascii || missing <= short.len() / 4)
 }
 
 /// Whether the words are up to three in a row, behind a preposition.
@@ -321,6 +341,18 @@ fn narrowed(x: &Prompt, alone: &[usize], y: &Prompt, others: &[usize]) -> bool {
         && alone.iter().any(named)
 }
 
+/// Whether the one word that has no counterpart is a name, or stands behind a preposition, and is coordinated with a shared one:
+/// "in London", "in London and Paris".
+fn beside(x: &Prompt, alone: &[usize], others: &[usize]) -> bool {
+    let ([at], []) = (alone, others) else { return false };
+    let joins = |word: &Word| matches!(word.lead.as_str(), "and" | "or");
+    let word = &x.words[*at];
+    let joined = if joins(word) { at.checked_sub(1) } else { Some(at + 1) };
+    let other = joined.and_then(|joined| x.words.get(joined)).filter(|other| joins(word) || joins(other));
+    let named = |word: &Word| word.name || word.slot == Some(Slot::Governed);
+    !light(word) && other.is_some_and(|other| named(word) || named(other))
+}
+
 /// Whether two shared parties changed places around another verb, or around the preposition of what the same verb makes of
 /// something.
 fn turned(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
@@ -444,7 +476,10 @@ mod tests {
             ("How do I descale a kettle?", "How do I descale toasters?", ""),
             ("Is parking free in Lund?", "Is parking free in Leeds?", "governed"),
             ("Is Xylo free?", "Is Xyla free?", ""),
-            ("Does turmeric help?", "Does tobacco help?", ""),
+            ("Does turmeric help?", "Does tobacco help?", "named"),
+            ("What are the signs of lupus?", "What are the signs of lyme?", "governed"),
+            ("When is my appointment?", "When is my aptmnt?", ""),
+            ("Where is my résumé?", "Where is my resume?", ""),
             ("Is the kettle in Lund?", "In Malmo is the kettle?", ""),
             ("Is the process safe for ferrets?", "Is the process safe for the option?", ""),
             ("Is the process in Lund?", "Is it in Malmo?", "governed"),

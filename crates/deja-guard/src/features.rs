@@ -7,7 +7,7 @@ use extent::{average, degree, degrees, quantifier, quantifier_soft};
 use questions::{foreign_request, question_hard, question_other, requests};
 
 use crate::align::{Alignment, Link, align, light, opposite};
-use crate::apart::Apart;
+use crate::apart::{Apart, respelt};
 use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
@@ -147,6 +147,10 @@ pub(crate) struct Differences {
     pub(crate) denied: bool,
     /// The same office at another time: who is, who was.
     pub(crate) tense: bool,
+    /// What has no counterpart are names, on both sides.
+    pub(crate) named: bool,
+    /// The answers are to have two forms: a poem, a table.
+    pub(crate) form: bool,
     /// The same but for two words of a kind in each other's place.
     pub(crate) exchanged: bool,
     /// The same but for two values in each other's place.
@@ -213,6 +217,8 @@ impl Differences {
                 && a.measures.iter().all(|unit| !b.measures.contains(unit)),
             denied: matches!((a.denied, b.denied), (Some(x), Some(y)) if x != y),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
+            named: named(&left, &right),
+            form: a.form.differs(b.form),
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
@@ -517,6 +523,16 @@ fn contrast(a: &Prompt, b: &Prompt, unmatched: [&[&Word]; 2]) -> bool {
     against(&sides[0], &sides[1], unmatched[1])
         || against(&sides[1], &[], unmatched[0])
         || unmatched[0].iter().any(|x| between(x))
+}
+
+/// Whether what has no counterpart are names, on both sides, and none is the other's in short.
+fn named(left: &[&Word], right: &[&Word]) -> bool {
+    let names = |words: &[&Word]| -> Option<String> {
+        let heavy = || words.iter().filter(|word| !light(word));
+        heavy().all(|word| word.name).then(|| heavy().map(|word| word.text.as_str()).collect())
+    };
+    let (Some(x), Some(y)) = (names(left), names(right)) else { return false };
+    !x.is_empty() && !y.is_empty() && !respelt(&x, &y)
 }
 
 /// Whether words of two sides lie at the two ends of one axis.

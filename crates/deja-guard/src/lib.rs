@@ -27,6 +27,7 @@ mod denial;
 mod exchange;
 mod features;
 mod foreign;
+mod form;
 mod key;
 mod languages;
 mod lexicon;

@@ -9,6 +9,7 @@
 //! `%M`), megabits and megabytes, brackets in arithmetic, the indentation of code.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::code::{asks_about_layout, stands_in};
 use crate::prompt::Prompt;
@@ -26,22 +27,62 @@ const READ: &str = "¡«»¿·®©¶™£¥€°−≠≤≥‐‑‒–—―�
 /// Units whose case tells them apart: all others are written in any case.
 const CASED_UNITS: [&str; 9] = ["Kb", "Mb", "Gb", "Tb", "KBps", "MBps", "GBps", "mW", "mV"];
 
-/// What must be the same in `text` and in another one, in its order. `pieces` are those of the text. In an English text
+/// What must be the same in `text` and in another one. `pieces` are those of the text. In an English text
 /// letters of other scripts are among it. The indentation counts of what is `beside` blocks of code.
-pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool) -> Vec<String> {
-    let mut literals = unread(text, english);
-    literals.extend(unseen(text));
-    literals.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
-    literals.extend(escapes(text));
-    literals.extend(operators(text));
+pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool) -> Literals {
+    let plain = undecorated(text);
+    let mut all = unread(plain, english);
+    let begin = all.len();
+    all.extend(unread(&text[plain.len()..], english));
+    let decoration = begin..all.len();
+    all.extend(unseen(text));
+    all.extend(text.contains("http://").then(|| "http:".to_owned()));
+    all.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
+    all.extend(escapes(text));
+    all.extend(operators(text));
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let units = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
-    literals.extend(units.filter(|unit| CASED_UNITS.contains(unit)).map(str::to_owned));
+    all.extend(units.filter(|unit| CASED_UNITS.contains(unit)).map(str::to_owned));
     if pieces.iter().any(|piece| piece.text.starts_with("op_")) {
-        literals.extend(brackets(text));
+        all.extend(brackets(text));
     }
-    literals.extend(indentation(beside));
-    literals
+    all.extend(indentation(beside));
+    Literals { all, decoration }
+}
+
+/// What must be the same in two prompts, in its order.
+#[derive(Clone, Debug)]
+pub(crate) struct Literals {
+    all: Vec<String>,
+    /// Those of them that only decorate the end.
+    decoration: Range<usize>,
+}
+
+impl Literals {
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.all == other.all
+    }
+
+    /// Whether both have the same. One may have a decoration more, but not another one.
+    pub(crate) fn agree(&self, other: &Self) -> bool {
+        let plain = |x: &Self, y: &Self| {
+            let (before, behind) = (&x.all[..x.decoration.start], &x.all[x.decoration.end..]);
+            before.iter().chain(behind).eq(&y.all)
+        };
+        self.same(other) || plain(self, other) || plain(other, self)
+    }
+}
+
+/// `text` without the emoji that end a question which does not speak of signs: "How do I make pancakes? 🥞"
+fn undecorated(text: &str) -> &str {
+    const ABOUT: [&str; 8] = ["this", "these", "that", "it", "mean", "means", "emoji", "emojis"];
+    let emoji =
+        |c: char| matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}');
+    let asked = text.trim_end_matches(|c: char| emoji(c) || is_hidden(c) || c == ' ');
+    let speaks = || asked.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT.contains(&word));
+    let decorates =
+        asked.len() < text.len() && asked.ends_with('?') && !asked.contains([':', '"', '“']) && !speaks();
+    if decorates { asked } else { text }
 }
 
 /// `-d`, `--force`, `+x`: an option of a command. A dash before a word of the language is none.
@@ -290,7 +331,7 @@ mod tests {
 
     #[test]
     fn options_escapes_units_brackets_and_indentation_are_literal() {
-        let of = |text: &str| literals(text, text, &scan(text, 100), true).join(" ");
+        let of = |text: &str| literals(text, text, &scan(text, 100), true).all.join(" ");
         assert_eq!(
             of("What do git branch -D, rm -rf and git push --force-with-lease do?"),
             "-D -rf --force-with-lease"

@@ -62,7 +62,14 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                 && !(unordered && [x, y, x2, y2].into_iter().any(|w| joins(&w.lead)))
             {
                 let governors = (x.governor, y.governor);
-                let traded = governors.0 != governors.1 && governors == (y2.governor, x2.governor);
+                let leads = (x.lead.as_str(), y.lead.as_str());
+                let led = |lead: &str| lexicon().class(lead) & class::PREPOSITION != 0;
+                let apart = x.place + 1 < y.place && y2.place + 1 < x2.place;
+                let traded = governors.0 != governors.1 && governors == (y2.governor, x2.governor)
+                    || apart
+                        && leads.0 != leads.1
+                        && leads == (y2.lead.as_str(), x2.lead.as_str())
+                        && (led(leads.0) || led(leads.1));
                 let transposed = governors.0 == governors.1
                     && governors == (x2.governor, y2.governor)
                     && ranks[k] == l

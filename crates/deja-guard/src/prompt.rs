@@ -8,10 +8,11 @@ use crate::code::Code;
 use crate::denial::{Denied, denied};
 use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
+use crate::form::Form;
 use crate::key::{key, wording};
 use crate::lexicon::{class, lexicon};
 use crate::list::{Listed, listed};
-use crate::literal::{Accented, accented, literals};
+use crate::literal::{Accented, Literals, accented, literals};
 use crate::order::{Doer, able, doer};
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
@@ -132,6 +133,8 @@ pub(crate) struct Word {
     pub(crate) sentence: u8,
     /// Its sentence begins with it, courtesy and "can you" aside.
     pub(crate) begins: bool,
+    /// Stands behind "a" or "an".
+    pub(crate) single: bool,
 }
 
 impl Word {
@@ -176,6 +179,7 @@ pub struct Prompt {
     pub(crate) able: Option<bool>,
     pub(crate) denied: Option<Denied>,
     pub(crate) asked: Asked,
+    pub(crate) form: Form,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -197,7 +201,7 @@ pub struct Prompt {
     /// As written, of long texts and of several lines.
     pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
-    pub(crate) literals: Vec<String>,
+    pub(crate) literals: Literals,
     /// A list of values in it was written as a table, or as code may be.
     pub(crate) equated: bool,
     /// Words with accents of an English prompt.
@@ -228,7 +232,7 @@ impl Prompt {
         let literals = literals(text, beside, &pieces, foreign.is_none());
         let length = pieces.len();
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
-        let asked = Asked::read(&pieces);
+        let (asked, form) = (Asked::read(&pieces), Form::read(&pieces));
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
@@ -254,6 +258,7 @@ impl Prompt {
             able,
             denied,
             asked,
+            form,
             passive: passive(&pieces),
             past: false,
             future: false,
@@ -285,7 +290,7 @@ impl Prompt {
     pub fn same_text(&self, other: &Self) -> bool {
         // Letter case may make one of them English: then letters of other scripts are in the key alone.
         self.key == other.key
-            && (self.literals == other.literals || self.foreign.is_some() != other.foreign.is_some())
+            && (self.literals.same(&other.literals) || self.foreign.is_some() != other.foreign.is_some())
             && self.code.same(&other.code)
     }
 

@@ -161,7 +161,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     }
     let mut quantity = Quantity { decimals, ..Quantity::plain(value) };
     let Some(used) = measure(&mut quantity, pieces, at, used) else { return 0 };
-    if matches!(piece.text.as_str(), "a" | "an") && piece.kind == Kind::Word {
+    if matches!(piece.text.as_str(), "a" | "an") && value >= 1.0 {
         quantity.optional = multiplier(text(pieces, at + 1)).is_none();
         if quantity.dimension == Dimension::Plain && quantity.optional {
             return 0;

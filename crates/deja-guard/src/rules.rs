@@ -52,7 +52,7 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 24] = [
+const BESIDE: [(Stands, [f32; 2]); 26] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
@@ -75,6 +75,8 @@ const BESIDE: [(Stands, [f32; 2]); 24] = [
     (|d| d.denied, [7.0, 0.0]),
     (|d| d.measure, [7.0, 2.0]),
     (|d| d.tense, [4.5, 0.0]),
+    (|d| d.named, [7.0, 7.0]),
+    (|d| d.form, [7.0, 7.0]),
     (|d| d.exchanged, [8.0, 8.0]),
     (|d| d.exchange.is_some(), [8.0, 8.0]),
 ];

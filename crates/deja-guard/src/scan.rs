@@ -110,6 +110,7 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("cuz", &["because"]),
     ("coz", &["because"]),
     ("bc", &["because"]),
+    ("bcoz", &["because"]),
     ("w/", &["with"]),
     ("lets", &["let", "us"]),
     ("gimme", &["give", "me"]),
@@ -346,6 +347,11 @@ impl Scanner {
             return None;
         }
         self.at += 1;
+        // "Mt. Everest", "Dr. Smith": no end of a sentence.
+        let title = |last: &Piece| TITLES.contains(&last.text.as_str());
+        if c == '.' && self.last_end == self.at - 1 && self.out.last().is_some_and(title) {
+            return None;
+        }
         match c {
             '°' => return Some(self.degree().to_owned()),
             _ if !said.is_empty() => return Some(said.to_owned()),
@@ -495,6 +501,9 @@ fn step(chars: &[char], at: usize, said: &[Piece]) -> Option<(&'static str, usiz
     let named = first.is_uppercase() && next.is_uppercase();
     ((named || way) && small).then_some((STEP, length))
 }
+
+/// What stands before a name, shortened with a full stop.
+const TITLES: [&str; 7] = ["mr", "mrs", "ms", "dr", "prof", "mt", "st"];
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.
 const TAG: usize = 64;

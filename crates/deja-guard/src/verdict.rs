@@ -163,7 +163,7 @@ fn judged(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
         (Some(x), Some(y)) if asked.code.same_blocks(&candidate.code) => (&**x, &**y),
         _ => (asked, candidate),
     };
-    if !is_same_text && (x.literals != y.literals || respelled(x, y)) {
+    if !is_same_text && (!x.literals.agree(&y.literals) || respelled(x, y)) {
         return Verdict::UNPROVED;
     }
     if terms.threshold < LOWEST_THRESHOLD || is_same_text {

@@ -17,7 +17,17 @@ pub(super) fn quantifier(a: &Prompt, b: &Prompt) -> bool {
                 && q.quantifiers & class::LAST != 0
                 && q.quantifiers & class::FIRST == 0
     };
-    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a)
+    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a) || each(a, b) || each(b, a)
+}
+
+/// "Delete all messages", "delete a message".
+fn each(a: &Prompt, b: &Prompt) -> bool {
+    let several = |word: &Word| !word.single && word.text.ends_with('s') && word.text != word.stem;
+    let one = |word: &Word| b.words.iter().any(|other| other.single && other.stem == word.stem);
+    let all = |prompt: &Prompt| {
+        prompt.function.iter().any(|word| matches!(word.as_str(), "all" | "every" | "each"))
+    };
+    all(a) && !all(b) && a.words.iter().any(|word| several(word) && one(word))
 }
 
 /// Quantifiers that one side has alone, of any kind.

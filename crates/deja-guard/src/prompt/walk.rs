@@ -240,6 +240,7 @@ impl Prompt {
             asks: self.asking & sentence_bit(piece) != 0,
             sentence: piece.sentence,
             begins,
+            single: between.last().is_some_and(|word| matches!(word.as_str(), "a" | "an")),
             governor: walk.governor,
             place,
             slot: if walk.acts { Some(Slot::Done) } else { Slot::behind(between) },

@@ -78,6 +78,9 @@ pub(super) fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
         "half" => return Some((0.5, 1)),
         "quarter" => return Some((0.25, 1)),
         "three" if text(1) == "quarters" => return Some((0.75, 2)),
+        "a" | "one" if text(2) == "of" && ordinal(text(1)).is_some_and(|part| part > 2.0) => {
+            return ordinal(text(1)).map(|part| (1.0 / part, 2));
+        }
         "a" | "an" => {
             if matches!(text(1), "half" | "quarter") {
                 return None;
