@@ -126,3 +126,31 @@ impl ModelPrice {
         NanoUsd::from_nanos(u64::try_from((pico + 500) / 1000).unwrap_or(u64::MAX))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_per_million_tokens_is_one_of_a_token_or_none() {
+        for (dollars, pico) in [(0.0, 0), (0.15, 150_000), (2.5, 2_500_000), (1_000.0, 1_000_000_000)] {
+            let price = PicoUsdPerToken::from_dollars_per_million(dollars);
+            assert_eq!(price, Some(PicoUsdPerToken(pico)));
+            assert!((PicoUsdPerToken(pico).dollars_per_million() - dollars).abs() < f64::EPSILON);
+        }
+        for none in [-0.1, 1_000.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(PicoUsdPerToken::from_dollars_per_million(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_free_if_all_its_prices_are_none() {
+        let flat = |input, output| ModelPrice::flat(PicoUsdPerToken(input), PicoUsdPerToken(output));
+        assert_eq!(flat(1_000, 2_000).cost(10, 100).as_nanos(), 10 + 200);
+        for (price, free) in [(flat(0, 0), true), (flat(1, 0), false), (flat(0, 1), false)] {
+            assert_eq!(price.is_free(), free, "{price:?}");
+        }
+        let long = LongInputPrice { tokens: 1, rates: flat(1, 1).rates };
+        assert!(!ModelPrice { above: vec![long], ..flat(0, 0) }.is_free());
+    }
+}

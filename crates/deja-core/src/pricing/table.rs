@@ -280,6 +280,7 @@ mod tests {
             r#"{{{good},"half":{{"mode":"chat","input_cost_per_token":1e-6}},
                "null":{{"mode":"chat","input_cost_per_token":null,"output_cost_per_token":1e-6}},
                "embedding":{{"mode":"embedding","input_cost_per_token":1e-6,"output_cost_per_token":0}},
+               "image":{{"mode":"image_generation","input_cost_per_token":1e-6,"output_cost_per_token":0}},
                "free":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":0.0}},"text":"x"}}"#
         ));
         assert_eq!((table.len(), table.skipped()), (2, 0));
