@@ -87,6 +87,10 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
     let operators = world.wired.store.operators().await.unwrap();
     let made = operators.iter().find(|operator| operator.email.as_str() == "bob@example.com").unwrap();
     assert_eq!(made.role, Role::Member);
+    let new = "another fine password";
+    let change = [("current", PASSWORD), ("password", new), ("again", new)];
+    let page = bob.submit("/console/account/password", &change).await;
+    assert!(page.one("[role=status].note").contains("changed"), "{}", page.text());
 
     let page =
         owner.submit("/console/operators/invite", &[("email", "eve@example.com"), ("role", "owner")]).await;

@@ -163,7 +163,9 @@ fn a_member_cannot_do_what_is_an_owners() {
     for (method, path, body) in [
         ("POST", "/projects", &json!({"name": "Rich", "tier": "enterprise"})),
         ("POST", "/projects", &json!({"name": "Rich", "requests_per_minute": 9000})),
+        ("POST", "/projects", &json!({"name": "Rich", "burst": 9000})),
         ("PATCH", "/projects/shop", &json!({"tier": "pro"})),
+        ("PATCH", "/projects/shop", &json!({"requests_per_minute": 9000})),
         ("PATCH", "/projects/shop", &json!({"name": "Shop 2", "burst": 9000})),
         ("POST", "/projects/shop/providers", &private),
         ("GET", "/audit", &none),

@@ -116,6 +116,37 @@ fn values_that_say_nothing_are_400_and_named() {
 }
 
 #[test]
+fn a_header_that_the_project_forbids_is_400_and_a_cache_control_is_ignored() {
+    let tenant = World::shared().tenant("wire-forbidden");
+    let allow = |controls: &str| {
+        tenant.deja.cli(&["project", "set", &tenant.slug, "--client-controls", controls]);
+    };
+    let ask = |name, value| with(&tenant, "wire-forbidden", &[(name, value)]);
+    assert_eq!(cache(&with(&tenant, "wire-forbidden", &[])), "miss");
+    let all = [
+        ("cache", "X-Deja-Cache", "on"),
+        ("threshold", "X-Deja-Threshold", "0.9"),
+        ("context", "X-Deja-Context", "eu-shop"),
+        ("ttl", "X-Deja-TTL", "60"),
+        ("debug", "X-Deja-Debug", "1"),
+        ("pace", "X-Deja-Pace", "1000"),
+    ];
+    for (control, name, value) in all {
+        let others: Vec<_> = all.iter().map(|(other, ..)| *other).filter(|other| *other != control).collect();
+        allow(&others.join(","));
+        let refused = ask(name, value);
+        assert_eq!(refused.status, 400, "{name}: {}", refused.text());
+        assert_eq!(refused.json()["error"]["param"], name.to_lowercase());
+        allow(control);
+        assert_eq!(ask(name, value).status, 200, "{name}");
+    }
+    allow("none");
+    for value in ["no-cache", "no-store", "only-if-cached", "max-age=0"] {
+        assert_eq!(cache(&ask("Cache-Control", value)), "hit", "{value}");
+    }
+}
+
+#[test]
 fn debug_tells_times_in_a_header() {
     let tenant = World::shared().tenant("wire-debug");
     let response = with(&tenant, "wire-debug", &[("X-Deja-Debug", "1")]);
