@@ -502,8 +502,8 @@ fn step(chars: &[char], at: usize, said: &[Piece]) -> Option<(&'static str, usiz
     ((named || way) && small).then_some((STEP, length))
 }
 
-/// What stands before a name, shortened with a full stop.
-const TITLES: [&str; 7] = ["mr", "mrs", "ms", "dr", "prof", "mt", "st"];
+/// What stands before a name, shortened with a full stop. "Ms" is a unit too.
+const TITLES: [&str; 6] = ["mr", "mrs", "dr", "prof", "mt", "st"];
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.
 const TAG: usize = 64;
@@ -580,4 +580,19 @@ pub(crate) fn trigrams(pieces: &[Piece]) -> Vec<u32> {
     out.sort_unstable();
     out.dedup();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scan;
+
+    /// Where sentences begin.
+    #[test]
+    fn a_title_ends_no_sentence() {
+        let sentences = |text: &str| scan(text, 20).last().map(|piece| piece.sentence);
+        assert_eq!(sentences("How high is Mt. Everest"), Some(0));
+        assert_eq!(sentences("Where does Dr. King live"), Some(0));
+        assert_eq!(sentences("The ping is 5 ms. Why"), Some(1));
+        assert_eq!(sentences("He is a dr . Why"), Some(1));
+    }
 }
