@@ -35,6 +35,7 @@ pub mod pricing;
 pub mod project;
 pub mod provider;
 pub mod quality;
+pub mod queue;
 pub mod rate_limit;
 pub mod request_log;
 mod same_answer;

@@ -10,7 +10,6 @@ mod image;
 mod model;
 mod pool;
 mod quantise;
-mod queue;
 mod tokenizer;
 
 pub use directory::LoadError;

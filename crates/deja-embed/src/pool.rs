@@ -2,7 +2,7 @@
 //!
 //! Embedding is pure computation, so it must not run on the threads that serve connections, and more threads
 //! than cores only add waiting. A caller whose turn would come after its deadline is refused at once, and so is one that
-//! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](crate::queue)), so
+//! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](deja_core::queue)), so
 //! that is so for the texts of one that has too many, and not for those of the others.
 //!
 //! The threads yield to all others of the process: a request, a refusal and a probe need a core for some microseconds each,
@@ -12,14 +12,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use deja_core::embedding::{EmbedError, Embedded};
+use deja_core::queue::{Owner, Pace, Queue};
 use tokio::sync::oneshot;
-
-use crate::queue::{Owner, Queue};
 
 /// Size and patience of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,37 +54,6 @@ pub(crate) struct Pool {
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
     pace: Arc<Pace>,
-}
-
-/// Texts after which their pace is known: the first ones wait for the weights to come into memory, and at a start for others
-/// of the process too.
-const WARM: u64 = 16;
-
-/// How long a text took lately.
-#[derive(Default)]
-struct Pace {
-    texts: AtomicU64,
-    nanos: AtomicU64,
-}
-
-impl Pace {
-    /// Takes in that a text took so long: the last thirty or so count, and none of the first.
-    fn took(&self, time: Duration) {
-        if self.texts.fetch_add(1, Ordering::Relaxed) < WARM {
-            return;
-        }
-        let new = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Of two threads that say so at the same time one is overheard, which matters to no mean.
-        let mean = self.nanos.load(Ordering::Relaxed);
-        let mean = if mean == 0 { new } else { mean - mean / 16 + new / 16 };
-        self.nanos.store(mean, Ordering::Relaxed);
-    }
-
-    /// How long a text waits that finds so many before it.
-    fn wait(&self, waiting: usize, threads: usize) -> Duration {
-        let each = Duration::from_nanos(self.nanos.load(Ordering::Relaxed));
-        each.saturating_mul(u32::try_from(waiting / threads.max(1)).unwrap_or(u32::MAX))
-    }
 }
 
 impl Pool {
@@ -179,9 +146,10 @@ fn serve<W: Work>(queue: &Queue<Job>, make: &impl Fn() -> W, pace: &Pace) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use deja_core::id::ProjectId;
+    use deja_core::queue::WARM;
 
     use super::*;
 
@@ -268,23 +236,6 @@ mod tests {
         let other = pool.run(Some(ProjectId::from_bytes([2; 16])), "held");
         assert!(std::pin::pin!(other).poll(&mut context).is_pending(), "another project has its turn");
         drop(pause);
-    }
-
-    #[test]
-    fn the_pace_follows_what_texts_take() {
-        let pace = Pace::default();
-        for _ in 0..WARM {
-            pace.took(Duration::from_secs(1));
-            assert_eq!(pace.wait(1_000, 2), Duration::ZERO, "nothing is known yet");
-        }
-        pace.took(Duration::from_millis(4));
-        assert_eq!(pace.wait(10, 2), Duration::from_millis(20));
-        assert_eq!(pace.wait(1, 2), Duration::ZERO, "a thread is as good as free");
-        for _ in 0..100 {
-            pace.took(Duration::from_millis(12));
-        }
-        let wait = pace.wait(10, 2);
-        assert!(wait > Duration::from_millis(59) && wait <= Duration::from_millis(60), "{wait:?}");
     }
 
     #[test]

@@ -154,7 +154,7 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder
                 dimensions: *dimensions,
                 window: *window,
                 deadline: settings.timeout,
-                max_in_flight: settings.queue,
+                queue: settings.queue,
             };
             Arc::new(RemoteEmbedder::connect(remote).await?)
         }

@@ -11,23 +11,25 @@ mod ollama;
 mod openai;
 mod server;
 mod tei;
+mod turns;
 mod window;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding};
 use deja_core::id::ProjectId;
 use deja_core::provider::{FailureClass, ProviderError};
-use deja_core::shares::{Held, Shares};
+use deja_core::queue::Owner;
 use reqwest::Url;
 use secrecy::SecretString;
-use tokio::time::timeout;
 
 use crate::http::{Client, ClientError, HttpSettings, Trust};
 use crate::tokens::estimate;
 use model::{Model, Reading};
 use server::Server;
+use turns::Turns;
 use window::{Proof, find_proof, refuses_length, surely_fits};
 
 pub use window::published_window;
@@ -49,10 +51,10 @@ pub struct RemoteSettings {
     pub dimensions: Option<u32>,
     /// The longest text in tokens that the model reads.
     pub window: u32,
-    /// Longest time for one text, retries included.
+    /// Longest time for one text, its wait and retries included.
     pub deadline: Duration,
-    /// The most texts under way at once, of one project half as many. More are refused.
-    pub max_in_flight: usize,
+    /// The most texts that wait for their turn.
+    pub queue: usize,
 }
 
 /// Why a remote embedding model cannot be used.
@@ -94,19 +96,24 @@ pub enum ConnectError {
 #[derive(Debug)]
 pub struct RemoteEmbedder {
     id: EmbedderId,
+    reader: Arc<Reader>,
+    turns: Arc<Turns>,
+}
+
+/// Reads texts at the server.
+#[derive(Debug)]
+struct Reader {
     dimension: usize,
     window: u32,
     proof: Proof,
     server: Server,
-    deadline: Duration,
-    in_flight: Shares,
 }
 
 impl RemoteEmbedder {
     /// Reaches the model. A first call shows the number of components of its vectors, one or two more what the server
     /// does with a text that is too long.
     pub async fn connect(settings: RemoteSettings) -> Result<Self, ConnectError> {
-        let RemoteSettings { url, model, key, dimensions, window, deadline, max_in_flight } = settings;
+        let RemoteSettings { url, model, key, dimensions, window, deadline, queue } = settings;
         let url = Url::parse(url.trim()).map_err(|_| ConnectError::Settings)?;
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || model.trim().is_empty() {
             return Err(ConnectError::Settings);
@@ -124,15 +131,17 @@ impl RemoteEmbedder {
         tracing::info!(window, ?proof, "the embedding server is reached");
         server.upstream.client.settings = limits(deadline);
         let id = id(&url, &server.model.name, dimension);
-        let in_flight = Shares::halves(max_in_flight.max(1), 1);
-        Ok(Self { id, dimension, window, proof, server, deadline, in_flight })
+        let reader = Arc::new(Reader { dimension, window, proof, server });
+        Ok(Self { id, reader, turns: Arc::new(Turns::new(queue, deadline)) })
     }
 
-    async fn read_with(&self, place: Option<Held>, text: &str) -> Result<Embedded, EmbedError> {
-        let _place = place.ok_or(EmbedError::Overloaded)?;
-        timeout(self.deadline, self.read(text)).await.map_err(|_| EmbedError::Timeout)?
+    async fn read(&self, owner: Owner, text: &str) -> Result<Embedded, EmbedError> {
+        let (reader, text) = (Arc::clone(&self.reader), text.to_owned());
+        self.turns.run(owner, async move { reader.read(&text).await }).await
     }
+}
 
+impl Reader {
     async fn read(&self, text: &str) -> Result<Embedded, EmbedError> {
         let fits = surely_fits(text, self.window);
         match self.proof {
@@ -220,19 +229,18 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn dimension(&self) -> usize {
-        self.dimension
+        self.reader.dimension
     }
 
     fn window(&self) -> u32 {
-        self.window
+        self.reader.window
     }
 
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
-        let mut place = self.in_flight.whole();
-        self.read_with(place.try_take(1).then_some(place), text).await
+        self.read(None, text).await
     }
 
     async fn embed_for(&self, project: ProjectId, text: &str) -> Result<Embedded, EmbedError> {
-        self.read_with(self.in_flight.one(project), text).await
+        self.read(Some(project), text).await
     }
 }

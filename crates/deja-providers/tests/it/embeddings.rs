@@ -1,15 +1,16 @@
 //! Embeddings from servers of every kind, with what each does with a text that is too long.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use deja_core::embedding::{EmbedError, Embedded, Embedder as _, Embedding};
 use deja_core::id::ProjectId;
 use deja_providers::{ConnectError, RemoteEmbedder, RemoteSettings};
+use futures::poll;
 use secrecy::SecretString;
 use serde_json::{Value, json as value};
+use tokio::task::JoinSet;
 
 use crate::fixtures::{answer, compare_error};
 use crate::server::{FOREVER, KEY, Seen, Server, json};
@@ -88,7 +89,7 @@ fn remote(url: String) -> RemoteSettings {
         dimensions: None,
         window: WINDOW as u32,
         deadline: Duration::from_secs(30),
-        max_in_flight: 4,
+        queue: 4,
     }
 }
 
@@ -339,37 +340,67 @@ fn then(answer: String) -> Server {
     Server::script(vec![json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#), json(400, TOO_LONG[0].2), answer])
 }
 
-#[tokio::test]
-async fn more_texts_than_allowed_are_refused() {
-    let server = Server::start(|n, stream| {
-        if n == 2 {
-            std::thread::sleep(Duration::from_millis(600));
+/// A server that takes texts, and answers one for each word on a channel.
+fn held() -> (Server, mpsc::Sender<()>) {
+    let (release, released) = mpsc::channel();
+    let released = Mutex::new(released);
+    let server = Server::start(move |n, stream| {
+        if n > 1 {
+            let _until_the_test_ends = released.lock().unwrap().recv();
         }
-        let good = json(200, r#"{"data":[{"embedding":[1.0]}]}"#);
+        let good = json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#);
         let answer = if n == 1 { json(400, TOO_LONG[0].2) } else { good };
         drop(std::io::Write::write_all(stream, answer.as_bytes()));
     });
-    let settings = RemoteSettings { max_in_flight: 1, ..remote(server.url.clone()) };
-    let embedder = Arc::new(RemoteEmbedder::connect(settings).await.unwrap());
-    let (first, second) = tokio::join!(embedder.embed("a"), embedder.embed("b"));
-    assert!(first.is_ok());
-    assert!(matches!(second, Err(EmbedError::Overloaded)));
-    assert!(embedder.embed("c").await.is_ok(), "the place is free again");
+    (server, release)
 }
 
 #[tokio::test]
-async fn one_project_takes_half_of_the_places_for_texts() {
-    let server = then(json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#));
-    let settings = RemoteSettings { max_in_flight: 4, ..remote(server.url.clone()) };
+async fn more_texts_than_may_wait_are_refused() {
+    let (server, release) = held();
+    let settings = RemoteSettings { queue: 1, ..remote(server.url.clone()) };
     let embedder = RemoteEmbedder::connect(settings).await.unwrap();
-    let [one, other] = [1, 2].map(|number| ProjectId::from_bytes([number; 16]));
-    let mut waiting = [one, one, one, other].map(|project| embedder.embed_for(project, "a"));
-    let mut context = Context::from_waker(Waker::noop());
-    let polled = waiting.each_mut().map(|call| call.as_mut().poll(&mut context));
-    assert!(matches!(
-        polled,
-        [Poll::Pending, Poll::Pending, Poll::Ready(Err(EmbedError::Overloaded)), Poll::Pending]
-    ));
+    let [mut first, mut second, third] = ["a", "b", "c"].map(|text| embedder.embed(text));
+    assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+    assert!(matches!(third.await, Err(EmbedError::Overloaded)));
+    for _ in 0..2 {
+        release.send(()).unwrap();
+    }
+    assert!(first.await.is_ok() && second.await.is_ok());
+}
+
+#[tokio::test]
+async fn projects_take_turns_at_a_server() {
+    const AT_ONCE: usize = 16;
+    let (server, release) = held();
+    let settings = RemoteSettings { queue: 1_000, ..remote(server.url.clone()) };
+    let embedder = Arc::new(RemoteEmbedder::connect(settings).await.unwrap());
+    let [one, two, three] = [1, 2, 3].map(|number| ProjectId::from_bytes([number; 16]));
+    let many = (0..10 * AT_ONCE).map(|n| (one, format!("one {n}")));
+    let mut asking = JoinSet::new();
+    for (project, text) in many.chain([(two, "two".to_owned()), (three, "three".to_owned())]) {
+        let embedder = Arc::clone(&embedder);
+        asking.spawn(async move { embedder.embed_for(project, &text).await });
+    }
+    // Both calls of the start, and the texts that the server has.
+    let first = 2 + AT_ONCE;
+    until(&server, first).await;
+    // It reads them in time, so it gets two for each.
+    for _ in 0..3 {
+        release.send(()).unwrap();
+    }
+    until(&server, first + 6).await;
+    let next = server.requests().into_iter().skip(first);
+    let mut next: Vec<_> = next.map(|seen| seen.json()["input"][0].as_str().unwrap().to_owned()).collect();
+    next.sort();
+    assert_eq!(next, ["one 16", "one 17", "one 18", "one 19", "three", "two"]);
+}
+
+/// Waits until the server has seen so many requests.
+async fn until(server: &Server, requests: usize) {
+    while server.requests().len() < requests {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

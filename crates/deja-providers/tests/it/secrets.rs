@@ -22,7 +22,7 @@ fn settings_do_not_show_keys() {
         dimensions: None,
         window: 512,
         deadline: Duration::from_secs(1),
-        max_in_flight: 1,
+        queue: 1,
     };
     assert_silent(&format!("{remote:?}"));
 }
@@ -66,7 +66,7 @@ async fn a_remote_embedder_does_not_show_its_key() {
         dimensions: None,
         window: 512,
         deadline: Duration::from_secs(2),
-        max_in_flight: 1,
+        queue: 1,
     };
     let embedder = RemoteEmbedder::connect(settings).await.unwrap();
     assert_silent(&format!("{embedder:?}"));

@@ -1,20 +1,26 @@
-//! Texts that wait for a thread, in a line for each project. The lines have turns, so a project with many texts does not keep
+//! Texts that wait to be embedded, in a line for each project. The lines have turns, so a project with many texts does not keep
 //! one with a few waiting. What is of no project goes behind all others.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use deja_core::id::ProjectId;
 use parking_lot::{Condvar, Mutex};
 
-/// Whose text it is; `None` for work that no request waits for.
-pub(crate) type Owner = Option<ProjectId>;
+use crate::id::ProjectId;
 
-pub(crate) struct Queue<T> {
+/// Whose text it is; `None` for work that no request waits for.
+pub type Owner = Option<ProjectId>;
+
+/// The lines.
+#[derive(Debug)]
+pub struct Queue<T> {
     most: usize,
     lines: Mutex<Lines<T>>,
     changed: Condvar,
 }
 
+#[derive(Debug)]
 struct Lines<T> {
     of: HashMap<Owner, Line<T>>,
     /// Whose texts wait, the next one first.
@@ -23,6 +29,7 @@ struct Lines<T> {
     ended: bool,
 }
 
+#[derive(Debug)]
 struct Line<T> {
     texts: VecDeque<T>,
     /// Those who wait for a vector. There may be more texts: of callers that hung up.
@@ -30,11 +37,12 @@ struct Line<T> {
 }
 
 /// Somebody who waits for a vector, until it hangs up.
-pub(crate) struct Caller<'a, T> {
+#[derive(Debug)]
+pub struct Caller<'a, T> {
     queue: &'a Queue<T>,
     owner: Owner,
     /// How many have their vectors first.
-    pub(crate) behind: usize,
+    pub behind: usize,
 }
 
 impl<T> Drop for Caller<'_, T> {
@@ -47,13 +55,13 @@ impl<T> Drop for Caller<'_, T> {
 
 impl<T> Queue<T> {
     /// Has room for `most` texts, one at least.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         let lines = Lines { of: HashMap::new(), turns: VecDeque::new(), waiting: 0, ended: false };
         Self { most: most.max(1), lines: Mutex::new(lines), changed: Condvar::new() }
     }
 
     /// One more who waits for a vector.
-    pub(crate) fn enter(&self, owner: Owner) -> Caller<'_, T> {
+    pub fn enter(&self, owner: Owner) -> Caller<'_, T> {
         let lines = &mut *self.lines.lock();
         let own = lines.line(owner).callers;
         let first = |line: &Line<T>| if owner.is_some() { line.callers.min(own + 1) } else { line.callers };
@@ -63,7 +71,7 @@ impl<T> Queue<T> {
     }
 
     /// Has `text` wait. Where there is no room, the last text of the longest line goes: what is given back.
-    pub(crate) fn push(&self, owner: Owner, text: T) -> Result<(), T> {
+    pub fn push(&self, owner: Owner, text: T) -> Result<(), T> {
         let lines = &mut *self.lines.lock();
         let mut gone = None;
         if lines.waiting >= self.most {
@@ -84,7 +92,7 @@ impl<T> Queue<T> {
     }
 
     /// Waits for the next text; `None` once there are none and no more will come.
-    pub(crate) fn next(&self) -> Option<T> {
+    pub fn next(&self) -> Option<T> {
         let mut lines = self.lines.lock();
         loop {
             match lines.pop() {
@@ -94,8 +102,13 @@ impl<T> Queue<T> {
         }
     }
 
+    /// The next text, if there is one.
+    pub fn try_next(&self) -> Option<T> {
+        self.lines.lock().pop()
+    }
+
     /// No more texts will come.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.lines.lock().ended = true;
         self.changed.notify_all();
     }
@@ -132,6 +145,41 @@ impl<T> Lines<T> {
         if line.callers == 0 && line.texts.is_empty() {
             self.of.remove(&owner);
         }
+    }
+}
+
+/// Texts after which their pace is known: the first ones wait for the weights to come into memory, and at a start for others
+/// of the process too.
+pub const WARM: u64 = 16;
+
+/// How long a text took lately.
+#[derive(Debug, Default)]
+pub struct Pace {
+    texts: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Pace {
+    /// Takes in that a text took so long: the last thirty or so count, and none of the first.
+    pub fn took(&self, time: Duration) {
+        if self.texts.fetch_add(1, Ordering::Relaxed) < WARM {
+            return;
+        }
+        let new = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Of two threads that say so at the same time one is overheard, which matters to no mean.
+        let mean = self.nanos.load(Ordering::Relaxed);
+        let mean = if mean == 0 { new } else { mean - mean / 16 + new / 16 };
+        self.nanos.store(mean, Ordering::Relaxed);
+    }
+
+    /// How long a text takes; 0 while nothing is known.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
+    }
+
+    /// How long a text waits that finds so many before it, where so many are worked on at once.
+    pub fn wait(&self, waiting: usize, at_once: usize) -> Duration {
+        self.mean().saturating_mul(u32::try_from(waiting / at_once.max(1)).unwrap_or(u32::MAX))
     }
 }
 
@@ -179,5 +227,22 @@ mod tests {
         assert_eq!(queue.enter(OTHER).behind, 2);
         drop((first, second));
         assert!(queue.lines.lock().of.is_empty());
+    }
+
+    #[test]
+    fn the_pace_follows_what_texts_take() {
+        let pace = Pace::default();
+        for _ in 0..WARM {
+            pace.took(Duration::from_secs(1));
+            assert_eq!(pace.wait(1_000, 2), Duration::ZERO, "nothing is known yet");
+        }
+        pace.took(Duration::from_millis(4));
+        assert_eq!(pace.wait(10, 2), Duration::from_millis(20));
+        assert_eq!(pace.wait(1, 2), Duration::ZERO, "a thread is as good as free");
+        for _ in 0..100 {
+            pace.took(Duration::from_millis(12));
+        }
+        let wait = pace.wait(10, 2);
+        assert!(wait > Duration::from_millis(59) && wait <= Duration::from_millis(60), "{wait:?}");
     }
 }
