@@ -47,7 +47,7 @@ use deja_core::store::{Claims, Door, LooksAhead, Store, StoreError};
 use admissions::Admissions;
 use claims::Notifications;
 use connections::Connections;
-use entries::Plans;
+use entries::{Plans, Together};
 use graphs::Graphs;
 
 /// The store.
@@ -56,6 +56,7 @@ pub(crate) struct PostgresStore {
     connections: Connections,
     admissions: Arc<Admissions>,
     plans: Arc<Plans>,
+    together: Arc<Together>,
     graphs: Arc<Graphs>,
     notifications: Arc<Notifications>,
 }

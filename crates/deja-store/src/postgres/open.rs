@@ -33,6 +33,7 @@ impl PostgresStore {
         Ok(Self {
             admissions: Arc::new(Admissions::new(connections.clone())),
             plans: Arc::new(Plans::new(settings.graph_from)),
+            together: Arc::default(),
             notifications: Arc::new(Notifications::new(server.clone())),
             graphs: Arc::new(Graphs::new(server, connections.clone())),
             connections,

@@ -1,4 +1,5 @@
-//! Shares of the connections to PostgreSQL: a project whose statements are slow does not keep another one waiting.
+//! Connections to PostgreSQL that many want at once: a project whose statements are slow does not keep another one waiting, and
+//! equal searches are made once.
 
 use std::sync::Arc;
 
@@ -7,11 +8,13 @@ use deja_core::rate_limit::Quota;
 use deja_core::store::{LookUp, Store};
 use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
+use futures::future::join_all;
+use futures::poll;
 use tokio::task::JoinSet;
 
 use crate::faults::HANG;
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, project, project_id, until_waiting};
+use crate::support::{NOW, entry, near, project, project_id, scope, until_waiting, vector, with_project};
 
 const POOL: usize = 4;
 
@@ -62,5 +65,26 @@ async fn a_project_has_half_of_the_connections_however_slow_its_statements_are()
     holder.batch_execute("COMMIT").await.unwrap();
     while let Some(ended) = calls.join_next().await {
         ended.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_searches_at_once_take_one_connection() {
+    let (database, store) = with_project().await;
+    let (scope, vector) = (scope(), vector(1));
+    store.insert(entry(1, &scope, "hello")).await.unwrap();
+    let holder = database.client().await;
+    holder.batch_execute("BEGIN; LOCK TABLE vectors").await.unwrap();
+    let mut searches: Vec<_> = (0..50).map(|_| Box::pin(near(&*store, &scope, &vector, 0.5, NOW))).collect();
+    for search in &mut searches {
+        assert!(poll!(search).is_pending());
+    }
+    until_waiting(&database, 1).await;
+    // The others have taken none.
+    assert!(store.exact(&scope, &PromptHash::of("hello"), NOW).await.unwrap().is_some());
+    until_waiting(&database, 1).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    for found in join_all(searches).await {
+        assert_eq!(found.len(), 1);
     }
 }

@@ -4,6 +4,7 @@ mod filter;
 mod insert;
 mod nearest;
 mod remove;
+mod together;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -25,6 +26,7 @@ pub(super) use filter::{Filter, has, passes, searched};
 pub(super) use insert::insert;
 pub(super) use nearest::{Plans, SPARE};
 pub(super) use remove::{found, in_parts, removing};
+pub(super) use together::Together;
 
 /// Columns of an entry, from number 0.
 pub(super) const COLUMNS: &str =
@@ -58,7 +60,7 @@ impl Entries for PostgresStore {
         probe: Probe<'_>,
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
-        nearest::nearest(self, scope, probe, now).await
+        together::nearest(self, scope, probe, now).await
     }
 
     async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
