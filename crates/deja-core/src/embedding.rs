@@ -235,7 +235,7 @@ pub trait Embedder: Send + Sync {
     /// The vector of `text`, or word that it is too long for one. Sheds load instead of queueing without bound.
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError>;
 
-    /// The same for a request of `project`: where texts wait, no project keeps the others waiting.
+    /// The vector of a text in a request of `project`. Where texts wait, projects take turns.
     async fn embed_for(&self, _project: ProjectId, text: &str) -> Result<Embedded, EmbedError> {
         self.embed(text).await
     }

@@ -13,11 +13,11 @@ const SHOWN: usize = 4;
 
 /// The form of one kind of secret, and what deja keeps of it.
 pub trait Form {
-    /// What they begin with.
+    /// What such a secret begins with.
     const PREFIX: &'static str;
-    /// How many random bytes come behind it.
+    /// How many random bytes come behind the prefix.
     const BYTES: usize;
-    /// The SHA-256 of one.
+    /// The SHA-256 of such a secret.
     type Hash: From<[u8; 32]>;
 }
 

@@ -129,7 +129,7 @@ impl Operator {
 /// A token in a cookie or a one-time link: 64 hexadecimal characters.
 pub type PlainToken = HexSecret<TokenForm>;
 
-/// The form of such a token.
+/// The form of [`PlainToken`].
 #[derive(Clone, Copy, Debug)]
 pub enum TokenForm {}
 

@@ -144,7 +144,7 @@ pub trait Provider: Send + Sync {
         length: Length,
     ) -> Result<Completion, ProviderError>;
 
-    /// The same, as long as the model makes it. An empty context says nothing.
+    /// Asks for an answer as long as the model makes it. An empty context says nothing.
     async fn complete(
         &self,
         model: &str,

@@ -1,5 +1,5 @@
 //! Texts that wait to be embedded, in a line for each project. The lines have turns, so a project with many texts does not keep
-//! one with a few waiting. What is of no project goes behind all others.
+//! a project with a few waiting. Texts of no project come after all others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ struct Line<T> {
 pub struct Caller<'a, T> {
     queue: &'a Queue<T>,
     owner: Owner,
-    /// How many have their vectors first.
+    /// How many callers get their vectors first.
     pub behind: usize,
 }
 

@@ -3,7 +3,7 @@
 //! Embedding is pure computation, so it must not run on the threads that serve connections, and more threads
 //! than cores only add waiting. A caller whose turn would come after its deadline is refused at once, and so is one that
 //! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](deja_core::queue)), so
-//! that is so for the texts of one that has too many, and not for those of the others.
+//! this meets the texts of a project that has too many, and not those of the others.
 //!
 //! The threads yield to all others of the process: a request, a refusal and a probe need a core for some microseconds each,
 //! an embedding for half a millisecond and more.

@@ -12,7 +12,7 @@ use tokenizers::{PreTokenizerWrapper, Tokenizer as Inner};
 /// Taking them for too long is safe: they are then matched by their exact text alone.
 const MOST_BYTES_PER_TOKEN: usize = 128;
 
-/// What came of tokenising.
+/// The outcome of tokenising.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Tokens {
     /// Ids, special tokens included.

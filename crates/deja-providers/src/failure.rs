@@ -88,7 +88,7 @@ impl Failure {
             ReadError::Packed(error) => {
                 Self::bad_response(provider, &format!("the answer cannot be unpacked: {error}"))
             }
-            // The provider has answered: once more would be paid twice.
+            // The provider has answered: another call would be paid, too.
             ReadError::NoRoom => {
                 Self::new(provider, FailureClass::NoRoom, "too many bytes of answers are under way")
             }

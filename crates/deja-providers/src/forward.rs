@@ -59,7 +59,7 @@ impl Upstream {
         }
         let down = [&DOWN[..], &UPSTREAM_IDS].concat();
         let mut headers = listed(response.headers(), &down);
-        // A server that quotes what it was sent. Without the type of its body an answer is none.
+        // Some servers quote what they were sent. The type stays: without it nobody can read the body.
         for name in down.iter().filter(|name| **name != CONTENT_TYPE) {
             if headers.get_all(name).iter().any(|value| quotes(self.key.as_ref(), value.as_bytes())) {
                 headers.remove(name);
@@ -95,7 +95,7 @@ impl Upstream {
             return Err(failure);
         }
         if quotes(self.key.as_ref(), &body) {
-            // What it says of the request cannot be told.
+            // The error's text cannot be passed on.
             failure.error.class = FailureClass::BadResponse;
             return Err(failure);
         }

@@ -18,12 +18,12 @@ use tokio::time::timeout;
 use crate::ssrf::{self, Resolver, System, UrlError};
 use crate::unpack::{Pieces, unpacked};
 
-/// How long an answer that is being read waits for others to end, while all of them together are at their limit. Short:
-/// those that wait may hold what each of them waits for.
+/// How long an answer that is being read waits for room, while all answers together are at their limit. Short: answers
+/// that wait may hold the room that each of them waits for.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The first bytes of an answer find room of their own: most answers are no longer, and long ones that fall silent hold nothing
-/// of it.
+/// The first bytes of an answer have room of their own. Most answers are no longer. Long answers that fall silent take none of
+/// this room beyond their first bytes.
 const FIRST_BYTES: usize = 32 * 1024;
 
 /// Limits of every call to a provider.
@@ -100,7 +100,7 @@ pub(crate) enum ReadError {
     /// All answers together are at their limit, or those of the project's own providers at theirs.
     #[error("too many bytes of answers are under way")]
     NoRoom,
-    /// It came packed, and not as it says.
+    /// The answer came packed, in another way than its header says.
     #[error("the answer cannot be unpacked")]
     Packed(#[source] io::Error),
 }
@@ -108,9 +108,9 @@ pub(crate) enum ReadError {
 /// Room for answers, a permit for each byte that they may still take.
 #[derive(Debug)]
 struct Room {
-    /// For the first bytes of each.
+    /// For the first bytes of each answer.
     first: Shares,
-    /// For all others, and for the first where that is taken. One project's own providers have a share of it.
+    /// For all other bytes, and for first bytes that found no room above. One project's own providers have a share of it.
     rest: Shares,
 }
 
@@ -171,8 +171,8 @@ impl Client {
         Ok(Self { room: Arc::clone(&self.room), ..Self::new(trust, self.settings.clone())? })
     }
 
-    /// The same client for a provider that a project brought itself: it may fall silent at will, so that what its answers take
-    /// is bounded by project too.
+    /// This client for a provider that a project brought itself. Such a provider may fall silent at will, so what its answers
+    /// take is bounded for each project, too.
     pub(crate) fn of(&self, project: ProjectId) -> Self {
         Self { project: Some(project), ..self.clone() }
     }
@@ -191,9 +191,9 @@ impl Client {
     }
 
     /// The pieces of an answer that is passed on, unpacked, one after the other: any number of them, for as long as they come.
-    /// They are not held here, so they do not count as under way.
+    /// The client does not hold them, so they do not count as under way.
     pub(crate) fn passed(&self, mut response: Response) -> Result<Pieces, ReadError> {
-        // They would hold the buffer that they were read into as long as the answer lasts.
+        // The headers would hold the buffer that they were read into as long as the answer lasts.
         let headers = mem::take(response.headers_mut());
         let idle = self.settings.idle_timeout;
         let pieces = stream::try_unfold(response, move |mut response| async move {

@@ -1,6 +1,6 @@
 //! When a call is made again, and after which wait.
 //!
-//! The policy is that of the providers' own SDKs: 0.5 s doubling to 8 s plus jitter, or the wait that the
+//! The policy of the providers' own SDKs: 0.5 s doubling to 8 s plus jitter, or the wait that the
 //! provider asks for. Never again: a quota that is used up, and a call that timed out or broke off after it was sent,
 //! since the provider may have done and billed the work. A wait that does not fit into the deadline is
 //! not waited for: the caller gets the error at once and can say "try again later" itself.

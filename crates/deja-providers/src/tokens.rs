@@ -16,7 +16,7 @@ pub const MAX_COUNTED_BYTES: usize = 64 * 1024;
 /// What OpenAI's chat format adds to each message: 3 tokens and 1 for the role (OpenAI Cookbook, "How to count tokens
 /// with tiktoken").
 const MESSAGE_TOKENS: u64 = 4;
-/// What it adds once, for the reply to begin with.
+/// What OpenAI's chat format adds once, for the beginning of the reply.
 const REPLY_TOKENS: u64 = 3;
 
 /// Counts tokens. Holds nothing: the vocabularies are shared by the whole process.
@@ -24,7 +24,7 @@ const REPLY_TOKENS: u64 = 3;
 pub struct TokenCounter;
 
 impl TokenCounter {
-    /// Loads the vocabulary of a model here and now, so that no count of it is an estimate because of that.
+    /// Loads the vocabulary of a model here and now: no count is an estimate because the vocabulary is not there yet.
     pub fn warm(model: &str) {
         if let Some(encoding) = encoding(model) {
             let vocabulary = encoding.vocabulary();

@@ -37,7 +37,7 @@ pub(crate) fn unpacked(
     }
 }
 
-/// An error is that of the reader, or of what could not be unpacked.
+/// The unpacked pieces. An error is one of reading, or says that the answer could not be unpacked.
 fn read(plain: impl AsyncRead + Send + 'static) -> Pieces {
     let failed = |error: io::Error| error.downcast::<ReadError>().unwrap_or_else(ReadError::Packed);
     ReaderStream::with_capacity(plain, PIECE).map_err(failed).boxed()

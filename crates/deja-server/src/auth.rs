@@ -79,8 +79,8 @@ const NO_KEY: &str = "no_api_key";
 const UNKNOWN_KEY: &str = "unknown_api_key";
 const EXPIRED_KEY: &str = "expired_api_key";
 
-/// Admits the bearer of a key with a request that came through `surface`. `wanted` is looked up meanwhile. A key of another
-/// project than that of `base` is refused: a slug that does not exist cannot be told from a slug of somebody else.
+/// Admits the bearer of a key with a request that came through `surface`. `wanted` is looked up meanwhile. If `base` names
+/// another project, the key is refused: so nobody can tell a slug of somebody else from one that does not exist.
 pub async fn admit(
     engine: &Engine,
     key: &KeyHash,
@@ -92,7 +92,7 @@ pub async fn admit(
     Ok(engine.admit(key, base.0.as_deref(), surface, request_id::in_headers(headers), wanted).await?)
 }
 
-/// The same for feedback, which has a limit of its own.
+/// Admits the bearer of a key with feedback, which has a limit of its own.
 pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
 }
@@ -107,7 +107,7 @@ pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -
 /// The key of a request of deja's own API.
 pub fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    // Two such headers count as none: it is unknown which of them a proxy checked.
+    // Two headers count as none: nobody knows which of them a proxy has checked.
     let value = values.next().filter(|_| values.next().is_none());
     let key = value.and_then(bearer).and_then(PlainKey::parse);
     Ok(key.ok_or_else(|| keyless(headers.contains_key(AUTHORIZATION)))?.hash())

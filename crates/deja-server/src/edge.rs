@@ -27,7 +27,7 @@ const TOLD_APART: [&str; 2] = ["overloaded", "provider_down"];
 
 /// Gives the answer its general headers, and the log a line with the request's id. The line is at `info` for what
 /// went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more than the
-/// cache. So are refusals because there is too much to do, or because a provider is down: they come by the thousand too.
+/// cache. A refusal because there is too much to do, or because a provider is down, is at `debug` too: they come by the thousand.
 /// The log says every few seconds how many requests were too many, and when a provider's failure began and ended.
 pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();

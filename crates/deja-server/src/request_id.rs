@@ -16,7 +16,7 @@ pub fn of(extensions: &Extensions) -> &str {
     id.unwrap_or_default()
 }
 
-/// The same, where only the headers are at hand.
+/// The name of a request, where only its headers are at hand.
 pub fn in_headers(headers: &HeaderMap) -> Option<&str> {
     headers.get(REQUEST_ID).and_then(|id| id.to_str().ok())
 }

@@ -96,7 +96,7 @@ impl App {
         &self.bodies
     }
 
-    /// The same for requests in wire formats: until the last copy of a body is dropped.
+    /// Room for the bodies of requests in wire formats, a permit a byte: until the last copy of a body is dropped.
     pub(crate) fn wire_bodies(&self) -> &Shares {
         &self.wire_bodies
     }

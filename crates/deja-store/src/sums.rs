@@ -31,7 +31,7 @@ pub(crate) const SUMS: [&str; Totals::FIELDS] = [
     "too_long",
 ];
 
-/// What a sum stops at: a provider may claim any number of tokens, and what counted it must go on counting.
+/// What a sum stops at: a provider may claim any number of tokens, and counting must go on after that.
 const MOST: i64 = i64::MAX;
 
 /// The sum of two numbers, neither below 0. `least` is the database's name of the function for the smaller one.

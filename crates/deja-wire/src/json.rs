@@ -74,7 +74,7 @@ pub(crate) fn is_silent(value: &Value) -> bool {
     }
 }
 
-/// The same of what was not read yet.
+/// Whether JSON that was not parsed yet says nothing: see [`is_silent`].
 pub(crate) fn is_empty(raw: &RawValue) -> bool {
     let nested = || serde_json::from_str(raw.get()).is_ok_and(|value| is_silent(&value));
     match raw.get() {

@@ -29,7 +29,7 @@ pub(crate) fn splice(body: &[u8], edits: &[(&str, &str)]) -> Result<Bytes, NotAn
     spliced(body, &Object::parse(body).ok_or(NotAnObject)?, edits)
 }
 
-/// The same of a body that was parsed: `object` is what stands in it.
+/// What [`splice`] does, for a body that was parsed: `object` is what stands in it.
 pub(crate) fn spliced(
     body: &[u8],
     object: &Object<'_>,

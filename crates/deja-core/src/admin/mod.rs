@@ -121,7 +121,7 @@ impl<'a> Acting<'a> {
         error.into()
     }
 
-    /// The same actor, with all other changes held off until it is dropped, in this process and in all that share its store. So no
+    /// This actor, alone: until it is dropped no other change is made, in this process and in all that share its store. So no
     /// change is lost between the reading and the writing of another.
     async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;

@@ -89,7 +89,7 @@ pub async fn show(by: &Acting<'_>, model: &str, slug: Option<&str>) -> Result<Pr
     Ok(PriceInForce { priced, list })
 }
 
-/// Those of `models` whose price in the project is not known.
+/// Which of `models` have no known price in the project.
 pub async fn unknown(
     by: &Acting<'_>,
     project: &Project,
@@ -98,7 +98,7 @@ pub async fn unknown(
     of_price(by, project, models, |price| price.is_none()).await
 }
 
-/// Those of `models` that are known to be free in the project.
+/// Which of `models` are known to be free in the project.
 pub async fn free(
     by: &Acting<'_>,
     project: &Project,

@@ -14,8 +14,8 @@ const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];
 const MAX_SECRET_BYTES: usize = 8192;
 const MAX_MODELS: usize = 200;
 
-/// Ends of addresses that a kind puts behind a base URL itself, which so are no part of one. OpenAI's `/completions` is none: it is hardly
-/// asked for any more, and base URLs end so.
+/// Paths that deja itself puts behind a base URL of this kind. They are taken off a base URL that was typed with one. OpenAI's
+/// `/completions` is not among them: it is hardly asked for any more, and base URLs end so.
 const fn endpoints(kind: ProviderKind) -> &'static [&'static str] {
     match kind {
         ProviderKind::OpenAi => &["/chat/completions", "/responses", "/embeddings"],

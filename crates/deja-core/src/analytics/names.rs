@@ -64,7 +64,7 @@ struct Hour {
     /// By a keyed hash of the text, so that texts are neither kept nor hashed slowly for each request.
     contexts: HashMap<u64, ContextKey>,
     models: HashMap<Box<str>, Arc<str>>,
-    /// Those of refused requests.
+    /// The models of refused requests.
     refused: HashMap<Box<str>, Arc<str>>,
 }
 

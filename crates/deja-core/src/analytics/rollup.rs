@@ -169,7 +169,7 @@ pub struct Totals {
     pub passed: u64,
     /// Requests in wire formats in a scope that the server had not seen before.
     pub new_scopes: u64,
-    /// Those of them whose instructions it had not seen before either.
+    /// Those in new scopes whose instructions the server had not seen before either.
     pub new_instructions: u64,
     /// Of the rest, those whose turns before the question it had not seen.
     pub new_turns: u64,

@@ -160,8 +160,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The same, where the project's model said whether one answer serves both prompts: its word decides where the guard
-    /// is uncertain.
+    /// The candidate as a hit, or why it is none, after the project's model said whether one answer serves both prompts. Where
+    /// the guard is uncertain, its word decides.
     pub fn settle(&self, candidate: Candidate, same: bool) -> Result<Hit, Verdict> {
         let (entry, similarity) = (candidate.entry.clone(), candidate.similarity);
         match self.judge(candidate) {

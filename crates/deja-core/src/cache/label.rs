@@ -63,7 +63,7 @@ pub enum Labelled {
     Kept,
     /// The entry no longer answers this prompt, nor those that are nearer to it than to the entry's.
     Forbidden,
-    /// The same, and it was one prompt too many: the entry answers its own prompt only.
+    /// As [`Self::Forbidden`]. The entry was wrong for one prompt too many: it answers its own prompt only.
     Quarantined,
     /// The pair that the same source forbade is allowed again.
     Allowed,

@@ -111,7 +111,7 @@ impl Engine {
         Ok(Some(caller))
     }
 
-    /// The same as [`admit`](Self::admit) for feedback, which is no request for an answer: it takes from a bucket of its own, as
+    /// Admits feedback as [`admit`](Self::admit) does requests. Feedback asks for no answer: it takes from a bucket of its own, as
     /// large as that of requests, and counts as a request of its key only.
     pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
         let store = &self.parts.store;

@@ -92,7 +92,7 @@ impl Progress {
     }
 }
 
-/// Those who want the answer of a flight.
+/// The callers who want the answer of a flight.
 #[derive(Default)]
 pub(super) struct Audience {
     seated: AtomicUsize,

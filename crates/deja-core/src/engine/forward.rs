@@ -320,7 +320,7 @@ pub(super) async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
-/// The same, when the turn of `project` comes. The answer is one that it asked for.
+/// What `read` makes of an answer that `project` asked for, when its turn comes.
 async fn reading_answer<T: Send + 'static>(
     project: ProjectId,
     body: Bytes,

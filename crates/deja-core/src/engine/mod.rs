@@ -166,8 +166,8 @@ impl Engine {
         self.flush(usage::Flush::All).await
     }
 
-    /// The same, to be called every second: the hits of entries are written for some thousand entries each time, and
-    /// go on being added up for the rest.
+    /// Writes what [`Self::flush_counts`] writes, but hits of some thousand entries only: those of the rest are added up until
+    /// a later call. To be called every second.
     pub async fn flush_share_of_counts(&self) -> Result<(), StoreError> {
         self.flush(usage::Flush::Share).await
     }

@@ -84,7 +84,7 @@ impl Engine {
         Ok(Preview { hit, undecided, near: near.into_iter().map(judged).collect(), trace })
     }
 
-    /// The same for a request in a wire format. A request that is compared as a whole has no neighbours.
+    /// The preview of a request in a wire format. A request that is compared as a whole has no neighbours.
     pub async fn preview_relay(
         &self,
         project: &Project,

@@ -62,7 +62,7 @@ impl Engine {
         self.query_after(None, caller, query).await.map(|(reply, _)| reply)
     }
 
-    /// The same. `looked` is what the admission looked up.
+    /// Answers `query` as [`Self::query`] does. `looked` is what the admission looked up.
     pub(super) async fn query_after(
         &self,
         looked: Option<Looked>,

@@ -70,7 +70,7 @@ impl Engine {
         SendBuffer::of(&self.send_buffers, project)
     }
 
-    /// The same for a body of so many bytes.
+    /// A buffer that has room for a body of so many bytes.
     pub(super) fn buffered(&self, project: ProjectId, bytes: usize) -> Result<SendBuffer<'_>, QueryError> {
         let mut buffer = self.send_buffer(project);
         buffer.grow(bytes).map(|()| buffer)

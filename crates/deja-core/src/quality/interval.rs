@@ -17,13 +17,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The same of the others: the share of wrong ones from that of right ones.
+    /// The estimate for all others: from the share of right ones the share of wrong ones.
     #[must_use]
     pub(crate) fn of_the_rest(self) -> Self {
         Self { share: 1.0 - self.share, low: 1.0 - self.high, high: 1.0 - self.low, ..self }
     }
 
-    /// The same of a whole of which this is the share in a `part`, with none in the rest.
+    /// The estimate for a whole, if this one is for a `part` of it and the rest has none.
     #[must_use]
     pub fn within(self, part: f64) -> Self {
         Self { share: self.share * part, low: self.low * part, high: self.high * part, ..self }

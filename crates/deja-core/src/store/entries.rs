@@ -21,7 +21,7 @@ pub struct Probe<'a> {
     pub embedder: &'a EmbedderId,
     /// The vector.
     pub embedding: &'a Embedding,
-    /// The prompt that it is of: candidates that must not answer it come marked.
+    /// The prompt with this vector. Candidates that must not answer it come marked.
     pub prompt: PromptHash,
     /// Candidates below this are left out.
     pub threshold: Threshold,

@@ -6,7 +6,7 @@ pub fn folded(text: &str) -> String {
     if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(folded_char).collect() }
 }
 
-/// The same of one character. By way of the capital, which several small letters may share.
+/// A character without its case. By way of the capital, which several small letters may share.
 pub fn folded_char(character: char) -> char {
     let capital = only(character.to_uppercase()).unwrap_or(character);
     only(capital.to_lowercase()).unwrap_or(capital)

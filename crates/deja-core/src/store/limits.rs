@@ -14,7 +14,7 @@ pub trait Limits: Send + Sync {
     /// calls never let more through than one after the other would. A project that is gone has no bucket.
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError>;
 
-    /// The same from the bucket of one key of the project, whose limit of its own `quota` is.
+    /// Takes one request from the bucket of one key of the project. `quota` is the key's own limit.
     async fn take_of_key(
         &self,
         project: ProjectId,
@@ -23,7 +23,7 @@ pub trait Limits: Send + Sync {
         now: Timestamp,
     ) -> Result<Decision, StoreError>;
 
-    /// The same from a bucket of the project that is for feedback alone.
+    /// Takes one request from the project's bucket for feedback.
     async fn take_feedback(
         &self,
         project: ProjectId,

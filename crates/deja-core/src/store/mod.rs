@@ -118,9 +118,9 @@ pub trait Store:
         None
     }
 
-    /// This store, given to one process at a time of those that share it, until it is dropped: for whoever changes a
-    /// project, a provider or an operator reads it, and writes the whole of it. A call on it fails if the store may
-    /// have given it to another process meanwhile. `None` if this store serves one process only.
+    /// A handle of this store that one process at a time has, of all that share the store, until it is dropped. A change of a
+    /// project, a provider or an operator reads the whole of it and writes it again: nothing else may change it in between. A
+    /// call on the handle fails if another process may have it meanwhile. `None` if this store serves one process only.
     async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
         Ok(None)
     }

@@ -27,14 +27,14 @@ pub trait SecondFactors: Send + Sync {
         change: &Change,
     ) -> Result<(), StoreError>;
 
-    /// Removes it. `false` if there is none.
+    /// Removes the second factor of an operator. `false` if there is none.
     async fn remove_second_factor(&self, operator: OperatorId, change: &Change) -> Result<bool, StoreError>;
 
     /// Uses the code of a step up, and with it those of all earlier steps. `false` if it was used up, or there is no second
     /// factor; once only, however many try.
     async fn use_code(&self, operator: OperatorId, step: u64) -> Result<bool, StoreError>;
 
-    /// Uses a recovery code up. `false` if there is none such (any more); once only, however many try.
+    /// Uses a recovery code up, once only, however many try. `false` if there is no such code, or no more.
     async fn use_recovery_code(
         &self,
         operator: OperatorId,

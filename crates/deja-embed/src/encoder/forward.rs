@@ -27,7 +27,7 @@ const BLOCK: usize = 32;
 pub(crate) struct Scratch {
     /// `[rows][hidden]`: the token vectors.
     rows: Vec<f32>,
-    /// The same quantised: what queries, keys and values are made of.
+    /// The token vectors, quantised: queries, keys and values are made of them.
     inputs: Buffer,
     /// `[rows][hidden]`: output of the attention.
     context: Vec<f32>,

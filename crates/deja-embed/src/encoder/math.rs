@@ -128,7 +128,7 @@ pub(super) fn quantise<V: Quantise<I>, I, const R: usize>(
     put(&rows, extremes, out, scales);
 }
 
-/// The same of `gelu` of `R` rows, which take the result.
+/// Quantises `gelu` of `R` rows. The rows are `gelu` afterwards.
 #[inline(always)]
 pub(super) fn gelu_and_quantise<V: Quantise<I>, I, const R: usize>(
     rows: &mut [f32],

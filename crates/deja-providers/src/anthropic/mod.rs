@@ -19,10 +19,10 @@ pub(crate) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 /// What a base URL may end in, and the paths of this format begin with.
 pub(crate) const VERSIONS: &[&str] = &["/v1"];
 
-/// The version of the API whose shapes deja reads. The header is required.
+/// The version of the API whose shapes deja reads. Anthropic requires that a request names one.
 const VERSION: &str = "2023-06-01";
 
-/// Its name.
+/// The header with [`VERSION`].
 const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// Anthropic, or a server that speaks its format. The base URL is without `/v1`.

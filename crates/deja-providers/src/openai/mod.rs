@@ -16,7 +16,7 @@ use crate::family::thinks;
 /// Where OpenAI is.
 pub(crate) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// The host of that, and the end of those of its regions.
+/// The host of [`DEFAULT_BASE_URL`]. The hosts of its regions end in it.
 const HOST: &str = "api.openai.com";
 
 /// Which of the two endpoints a server has.

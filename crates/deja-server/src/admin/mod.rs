@@ -108,7 +108,7 @@ pub async fn execute(by: &Acting<'_>, command: Command) -> Result<Reply, AdminEr
             Reply::Link(operators::invite(by, &email, role).await?.into())
         }
         Command::OperatorCreate { email, role, password: Some(password) } => {
-            // The end of the line that it was typed in is none of it.
+            // The line's end is no part of the password.
             let password = password.expose().trim_end_matches(['\r', '\n']).to_owned();
             Reply::Operator(operators::create(by, &email, role, password.into()).await?.into())
         }

@@ -168,7 +168,7 @@ impl From<(Project, Totals)> for ProjectView {
     }
 }
 
-/// One that was just made or changed: what it did is not looked up.
+/// A project that was just made or changed: its counts are not looked up.
 impl From<Project> for ProjectView {
     fn from(project: Project) -> Self {
         Self { week: None, ..Self::from((project, Totals::default())) }
@@ -260,7 +260,7 @@ impl KeyView {
         }
     }
 
-    /// One that was just made or revoked: how much it was used is not looked up.
+    /// A key that was just made or revoked: its use is not looked up.
     pub fn of(key: ApiKey, now: Timestamp) -> Self {
         Self::new(key, KeyUsage::default(), now)
     }

@@ -43,7 +43,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     config.data_dir = directory.path().to_path_buf();
     config.database = None;
     config.prices_url = None;
-    // These are of the server that the settings are for: its metrics, its collector, its address, its embedder.
+    // The real server of these settings keeps its metrics, collector, address and embedder to itself.
     (config.metrics_listen, config.traces_url, config.public_url_is_set) = (None, None, false);
     config.embedder.source = EmbedderSource::Builtin;
     if exit_after {

@@ -278,7 +278,7 @@ fn time(seconds: u64) -> String {
     format!("{}{name}", seconds / unit)
 }
 
-/// Columns as wide as their widest cell; those of `right` hold numbers.
+/// Columns as wide as their widest cell. Columns in `right` hold numbers.
 pub(super) fn table<const N: usize>(
     head: [&str; N],
     right: &[usize],
@@ -318,7 +318,7 @@ pub(super) fn dollars(amount: f64) -> String {
 /// What stands where an amount is not known.
 const NO_PRICE: &str = "no price";
 
-/// An amount of answers of which `unpriced` had no known price: zero of those is not known to be zero.
+/// An amount over answers of which `unpriced` had no known price. If some had none, zero is not known to be zero.
 fn known(amount: f64, unpriced: u64) -> Option<String> {
     (amount > 0.0 || unpriced == 0).then(|| dollars(amount))
 }

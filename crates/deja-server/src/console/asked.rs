@@ -41,7 +41,7 @@ impl Wanted {
         !self.range.is_empty()
     }
 
-    /// The same filters in a range on offer.
+    /// These filters with a range on offer.
     pub(super) fn within(&self, range: &str) -> Self {
         Self { range: range.into(), ..self.clone() }
     }
@@ -79,7 +79,7 @@ impl Wanted {
 }
 
 impl Asked {
-    /// The same filters with another range.
+    /// The address of these filters with another range.
     pub(super) fn with_range(&self, range: &str) -> String {
         let Wanted { key, model, context, .. } = &self.wanted;
         query(&[("range", range), ("key", key), ("model", model), ("context", context)])
@@ -96,7 +96,7 @@ impl Asked {
         Sort::read(sort).filter(|_| id == table)
     }
 
-    /// The same address with another order.
+    /// This address with another order.
     pub(super) fn sorted(&self, sort: &str) -> String {
         let Wanted { range, from, until, key, model, context, .. } = &self.wanted;
         let span = [("range", range.as_str()), ("from", from), ("until", until)];

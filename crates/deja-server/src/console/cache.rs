@@ -33,7 +33,7 @@ const COLUMNS: [Sortable<EntryColumn>; 6] = [
     ("Last used", Of::Moment, Some(EntryColumn::LastUsed)),
     ("Created", Of::Moment, Some(EntryColumn::Created)),
 ];
-/// What it is sorted by without a word.
+/// The order of the list if the address names none.
 const NEWEST: Sort = Sort::by(5);
 
 const BY_USE: &str = "An entry that was never hit stands where it was stored. When the cache is full, the entries that were not \
@@ -81,7 +81,7 @@ pub(super) struct Row {
     pub(super) expired: bool,
     /// How near the searched prompt is, in a search by meaning.
     pub(super) similarity: String,
-    /// What its page is told: the searched prompt.
+    /// The query of the link to the entry's page: the searched prompt.
     pub(super) query: String,
 }
 

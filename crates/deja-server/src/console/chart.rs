@@ -83,7 +83,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// One that is short and says all.
+    /// A label that is short and says all.
     pub(super) fn plain(text: String) -> Self {
         Self { short: text.clone(), full: text.clone(), exact: text }
     }

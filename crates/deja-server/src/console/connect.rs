@@ -28,7 +28,7 @@ const LIBRARIES: [(&str, &str, ProviderKind, &str); 6] = [
 pub(super) struct Connect {
     /// The base URL of the project.
     pub(super) base: String,
-    /// Who takes which base URL: the id of the row, who, the project's, and that of all projects.
+    /// The base URLs for each kind of client: id of the row, client, URL of the project, URL of all projects.
     pub(super) surfaces: Vec<(&'static str, &'static str, String, String)>,
     /// The line that puts the key where the snippets look for it.
     pub(super) export: String,

@@ -13,7 +13,7 @@ use super::format;
 
 /// Models and contexts that a filter offers at most.
 pub(super) const OFFERED: NonZeroUsize = NonZeroUsize::new(100).unwrap();
-/// They are those of this many of the newest entries.
+/// How many of the newest entries are looked through for them.
 pub(super) const NEWEST: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A choice in a filter.

@@ -50,7 +50,7 @@ impl Flash {
         Self { undo, ..self }
     }
 
-    /// The same, short enough for a cookie.
+    /// This message, short enough for a cookie.
     fn bounded(&self) -> Self {
         let mut flash = self.clone();
         if flash.text.len() > TEXT_BYTES {

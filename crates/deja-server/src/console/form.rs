@@ -85,7 +85,7 @@ impl Problem {
         Self { field, text: text.into() }
     }
 
-    /// What a use case refused, at one of these fields if it says at which; what is no refusal is handed back.
+    /// What a use case refused, at one of these fields if it names one. Any other error is handed back.
     pub(super) fn at(error: AdminError, fields: &[&'static str]) -> Result<Self, ConsoleError> {
         match error {
             AdminError::Setting { name, problem } => {

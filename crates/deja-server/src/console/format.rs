@@ -65,7 +65,7 @@ pub(super) fn money(amount: NanoUsd) -> String {
     dollars(amount.as_dollars())
 }
 
-/// As [`money`], of requests of which `unpriced` had no known price: zero of those is not known to be zero.
+/// As [`money`], for requests of which `unpriced` had no known price. If some had none, zero is not known to be zero.
 pub(super) fn money_known(amount: NanoUsd, unpriced: u64) -> String {
     if amount == NanoUsd::ZERO && unpriced > 0 { "no price".into() } else { money(amount) }
 }

@@ -72,12 +72,12 @@ const COLUMNS: [(&str, Of); 8] = [
     ("Expires", Of::Moment),
     ("Status", Of::Text),
 ];
-/// Those that it can be sorted by.
+/// The columns that the list can be sorted by.
 const SORTED: [usize; 5] = [0, 2, 3, 4, 6];
 
 /// The place of a key in a list that is sorted so. Without an order those that work come first, of each the newest.
 fn place(key: &ApiKey, usage: &KeyUsage, sort: Option<Sort>, now: Timestamp) -> String {
-    // A moment that there is none of lies before all; an end, behind.
+    // A key that was never used lies before all others; a key without an end, behind all.
     // As texts they stand in the order of numbers if none is negative.
     let rising = |nanos: i64| i128::from(nanos) - i128::from(i64::MIN);
     let moment =

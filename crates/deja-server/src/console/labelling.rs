@@ -129,7 +129,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     }
 }
 
-/// What came of a label.
+/// What to tell after an answer was labelled.
 const fn told(became: Became) -> &'static str {
     match became {
         Became::Kept => "Kept.",

@@ -9,7 +9,7 @@ use super::form::{Problem, at, number};
 use super::format;
 use super::page::Visit;
 
-/// Those of its fields that may be wrong.
+/// The fields of this part that may be wrong.
 pub(super) const FIELDS: [&str; 2] = ["per_minute", "burst"];
 
 /// Tier and limits, as typed.
@@ -30,12 +30,12 @@ const BEFORE: &str = "limits that a form was filled with";
 type Values = (Tier, Option<u32>, Option<u32>);
 
 impl Limits {
-    /// Those of a new project.
+    /// The limits of a new project.
     pub(super) fn new() -> Self {
         Self { tier: Tier::Free.as_str().into(), ..Self::default() }
     }
 
-    /// Those of a project.
+    /// The limits of a project.
     pub(super) fn of(project: &Project) -> Self {
         let (tier, per_minute, burst) = values_of(project);
         let text = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Limits {
         }
     }
 
-    /// Those of a project, for a form that is sent back.
+    /// The limits of a project, for a form that is sent back.
     pub(super) fn kept_in_mind(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
         Ok(Self { before: visit.seal_filled(BEFORE, &values_of(project))?, ..Self::of(project) })
     }
@@ -75,7 +75,7 @@ impl Limits {
         ))
     }
 
-    /// The values, if they are ones.
+    /// The values, if all of them can be read.
     pub(super) fn read(&self) -> Result<Values, Problem> {
         let tier = if self.tier.is_empty() { Tier::Free } else { self.tier.parse().map_err(at("form"))? };
         let per_minute = number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?;

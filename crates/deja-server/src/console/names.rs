@@ -95,12 +95,12 @@ pub(super) fn model_name(model: &str) -> String {
 pub(super) struct Offered {
     models: Vec<Arc<str>>,
     pub(super) contexts: Vec<ContextKey>,
-    /// What one must know where not all names are offered.
+    /// What to tell if not all names are offered.
     pub(super) note: Option<String>,
 }
 
 impl Offered {
-    /// `models` and `contexts` are those of what is asked for. Without a filter they are all.
+    /// `models` and `contexts` are the counts of the filtered requests. Without a filter these are all.
     pub(super) async fn read(
         visit: &Visit,
         project: &Project,

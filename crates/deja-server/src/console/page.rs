@@ -133,7 +133,7 @@ impl Frame {
         Self { problem, ..self.complaining(text.as_deref()) }
     }
 
-    /// Says in the title what came of a form: that is what is read out of a new page first.
+    /// Says in the title what a form did: screen readers read the title of a new page first.
     pub(super) fn begin_title(&mut self, result: &str) {
         self.title = format!("{result} · {}", self.title);
     }

@@ -15,7 +15,7 @@ use super::{format, providers};
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
-/// The same of what was answered before it had one.
+/// What stands there if the model had no price when it was asked, and has one now.
 pub(super) const UNKNOWN_THEN: &str = "unknown: the model had no known price then";
 
 /// What an entry saved, if that is known. One that was hit and saved nothing had no price then, unless it is free: a price that is

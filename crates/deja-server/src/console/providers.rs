@@ -59,7 +59,7 @@ struct Row {
     kind: &'static str,
     base_url: String,
     models: Vec<String>,
-    /// Those of them that save nothing, because nobody knows what they cost.
+    /// Models that save nothing, because nobody knows what they cost.
     unpriced: Vec<String>,
     has_secret: bool,
     allow_private: bool,
@@ -162,18 +162,18 @@ impl Models {
         Ok(Self { own: visit.store().providers(project.id).await?, families })
     }
 
-    /// Those of providers of its own.
+    /// The models of the project's own providers.
     pub(super) fn own(&self) -> impl Iterator<Item = &String> {
         self.own.iter().flat_map(|provider| &provider.models)
     }
 
-    /// Any: of a provider of its own, or of a family that has credentials.
+    /// Any model: of an own provider, or of a family that has credentials.
     pub(super) fn any(&self) -> Option<&str> {
         let own = self.own.iter().find_map(|provider| provider.models.first()).map(String::as_str);
         own.or_else(|| self.families.first().map(|(_, cheap)| *cheap))
     }
 
-    /// One of a provider of its own of this kind, where the built-in family of that kind has no credentials.
+    /// A model of an own provider of this kind, if the built-in family of the kind has no credentials.
     pub(super) fn instead_of_families(&self, kind: ProviderKind) -> Option<&str> {
         let family = match kind {
             ProviderKind::OpenAi => Family::OpenAi,
@@ -234,13 +234,13 @@ pub(super) struct ProviderForm {
     /// One a line.
     models: String,
     secret: String,
-    /// One that was typed before, sealed.
+    /// A secret that was typed before, sealed.
     kept: String,
     #[serde(deserialize_with = "checked")]
     allow_private: bool,
 }
 
-/// A ticked box is there, whatever its value; another is not.
+/// A ticked box is sent, with any value. A box that is not ticked is not sent.
 pub(super) fn checked<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     String::deserialize(deserializer).map(|_| true)
 }
@@ -272,7 +272,7 @@ impl ProviderForm {
     }
 }
 
-/// What of a provider is about the field of that name.
+/// The parts of a provider that have a field of the same name.
 const FIELDS: [&str; 4] = ["name", "base_url", "models", "secret"];
 /// What is sealed between two forms.
 const SECRET: &str = "a provider's secret";
@@ -300,7 +300,7 @@ fn again(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, er
     Ok(visit.again(&FormPage { frame: page.frame.complaining_at(Some(problem)), ..page }))
 }
 
-/// What came of saving a provider: its URL, if it is another than was typed, and what it takes over.
+/// What to tell after a provider was saved: its URL, if another one was typed, and what the provider takes over.
 fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> String {
     let mut text = how.to_owned();
     if typed.trim().trim_end_matches('/') != provider.base_url {

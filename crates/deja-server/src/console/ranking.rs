@@ -314,8 +314,8 @@ pub(super) fn file(project: &Project, asked: &Asked, id: &str) -> String {
     format!("/console/p/{}/analytics/{id}.csv{}", project.slug, asked.query())
 }
 
-/// Models of these counts with answers whose price was not known, which is no price of zero even if there is one by now.
-/// Of what was counted before that was counted it is the present that tells, and one that has some money had a price.
+/// Models of these counts with answers whose price was not known: that is no price of zero, even if there is a price by now.
+/// Old counts do not say it. For them the price of today decides, and a model with some money had a price.
 pub(super) async fn unpriced(
     visit: &Visit,
     project: &Project,

@@ -36,11 +36,11 @@ use super::sort::{Column, Of, Sort, Sortable, heads};
 use crate::moment;
 
 const PAGE: usize = 50;
-/// Models, and contexts, that the filters offer at most beside those of the page.
+/// How many models, and how many contexts, the filters offer at most beside those of the page's rows.
 const OFFERED: NonZeroUsize = NonZeroUsize::new(200).unwrap();
 /// Rows that a file reads at a time.
 const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
-/// A view that renews itself does so as often, in seconds.
+/// Seconds after which a view that renews itself is read again.
 const RENEWED: HeaderValue = HeaderValue::from_static("3");
 /// Prompts that an entry's page shows.
 const LAST: usize = 10;
@@ -55,7 +55,7 @@ const COLUMNS: [Sortable<LogColumn>; 7] = [
     ("Duration", Of::Number, Some(LogColumn::Latency)),
     ("Saved", Of::Number, Some(LogColumn::Saved)),
 ];
-/// What it is sorted by without a word.
+/// The order of the list if the address names none.
 const NEWEST: Sort = Sort::by(0);
 
 #[derive(Template)]
@@ -119,7 +119,7 @@ fn read<T: FromStr>(field: &str) -> Result<Option<T>, ConsoleError> {
     if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| ConsoleError::BadAddress) }
 }
 
-/// What it met.
+/// The entry that a request met.
 pub(super) struct MetRow {
     pub(super) entry: String,
     pub(super) similarity: String,
@@ -271,7 +271,7 @@ impl Wanted {
     }
 }
 
-/// What requests of the log asked for: those of the page, and what was counted while the log reaches back.
+/// What requests of the log asked for: by the rows of the page, and by the counts of the time that the log reaches back.
 #[derive(Default)]
 struct Logged {
     models: BTreeSet<Arc<str>>,

@@ -33,9 +33,9 @@ pub(super) struct SettingsPage {
     slug: String,
     form: SettingsForm,
     guards: [(&'static str, &'static str); 3],
-    /// What its model was asked today.
+    /// How much the project's model was asked today.
     asked: String,
-    /// Why its model is never asked, if that is so.
+    /// Why the project's model is never asked, if that is so.
     mute: Option<String>,
     limits: Limits,
     limit: String,
@@ -320,7 +320,7 @@ pub(super) fn touched(
     from_value(Value::Object(now)).map_err(ConsoleError::failed)
 }
 
-/// What it is called in the form.
+/// What the form calls a guard.
 const fn title(guard: Guard) -> &'static str {
     match guard {
         Guard::Off => "Off",

@@ -23,7 +23,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// One that nothing is sorted by.
+    /// A column without a link: the list cannot be sorted by it.
     pub(super) const fn new(name: &'static str, of: Of) -> Self {
         Self { name, of, href: None, way: None }
     }
@@ -45,7 +45,7 @@ impl Column {
 /// A column of a list that the store sorts: its name, what stands in it, and what the store calls it, if it sorts by it.
 pub(super) type Sortable<C> = (&'static str, Of, Option<C>);
 
-/// The heads of such a list, with links if it has a `sort`; `place` is the address of an order.
+/// The heads of a list with these columns, with links if it has a `sort`; `place` is the address of an order.
 pub(super) fn heads<C>(
     columns: &[Sortable<C>],
     sort: Option<Sort>,

@@ -44,7 +44,7 @@ impl Throttle {
         self.count_one(&keys(account, address), now)
     }
 
-    /// The same for a code of the account's second factor.
+    /// Counts an attempt with a code of the account's second factor; or says how long it has to wait.
     pub(super) fn attempt_code(&self, account: &str, now: Timestamp) -> Result<(), Duration> {
         self.count_one(&[(code_of(account), PER_CODE)], now)
     }

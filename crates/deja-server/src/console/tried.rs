@@ -1,4 +1,4 @@
-//! What came of a trial in the playground: what would answer, what is near, or what was answered.
+//! The outcome of a trial in the playground: what would answer, what is near, or what was answered.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::api::error::RATE_LIMITED;
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 
-/// What came of it.
+/// The outcome of a trial.
 pub(super) struct Outcome {
     pub(super) title: &'static str,
     pub(super) hit: bool,
     pub(super) text: String,
-    /// Of what was looked up: what a query would meet at a threshold that no entry reaches. The slider's script tells it.
+    /// After a look-up: what a query would meet at a threshold that no entry reaches. The slider's script shows it.
     pub(super) at_others: Option<String>,
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) answer: Option<String>,
@@ -73,7 +73,7 @@ fn badge(verdict: Verdict) -> String {
 }
 
 impl Nearest {
-    /// Those of a preview at `threshold`; `none` is said where there are none.
+    /// The nearest entries of a preview at `threshold`; `none` is said if there are none.
     pub(super) fn of(preview: &Preview, threshold: Threshold, none: &'static str) -> Self {
         let none = match preview.trace.too_long {
             Some(_) => {
@@ -136,7 +136,7 @@ enum There {
     Provider,
     /// Nobody: the model is unknown, or its provider has no such endpoint.
     Nobody,
-    /// This provider, which the server has no key for.
+    /// The provider of this name, but the server has no key for it.
     NoKey(&'static str),
 }
 

@@ -90,7 +90,7 @@ impl ProviderDirectory {
         if let Some((_, own)) = self.known.get(&project).filter(|(at, _)| *at == version) {
             return Ok(own);
         }
-        // Of this state or a later one, which the next admission names.
+        // The providers in this state, or in a later one: the next admission will name that.
         let own: Arc<[_]> = self.store.providers(project).await?.into();
         self.known.insert(project, (version, Arc::clone(&own)));
         Ok(own)

@@ -1,5 +1,5 @@
-//! Work that nobody waits for. Each job runs until `stop`, that of counts until requests have ended, and is waited for at
-//! shutdown.
+//! Work that nobody waits for. Each job runs until `stop`; the counts are written until requests have ended. The shutdown
+//! waits for all jobs.
 
 pub mod counts;
 pub mod reembed;

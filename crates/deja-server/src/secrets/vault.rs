@@ -198,7 +198,7 @@ impl Vault {
         if store.key_check().await?.is_none() {
             store.set_key_check(&self.seal(CHECK, CHECK)?).await?;
         }
-        // Read again: of two first starts one settled it.
+        // Read again: of two first starts at the same time, one has stored its own.
         let sealed = store.key_check().await?.ok_or(VaultError::Sealed)?;
         self.open(&sealed, CHECK).map(drop).map_err(|_| VaultError::WrongKey)
     }

@@ -52,7 +52,7 @@ pub(super) fn detail(row: &Row) -> Result<EntryDetail, StoreError> {
     })
 }
 
-/// The same of an entry in a list.
+/// An entry as lists show it: [`detail`] with the beginning of its answer.
 pub(super) fn listed(row: &Row) -> Result<EntryDetail, StoreError> {
     detail(row).map(beginning)
 }

@@ -20,7 +20,8 @@ use super::rows::{get, id, to_json, uuid};
 use super::server::Server;
 
 /// $1 project, $2 scope, $3 prompt, $4 owner, $5 the lease, $6 the owner that was waited for, $7 now. A function of the
-/// database: its queries see what was committed before each of them, those of one statement only what was before it.
+/// database: each of its queries sees what was committed before that query. The parts of one statement would see only what was
+/// committed before the statement.
 const CLAIM: &str = "SELECT state, holder, ended FROM claim_flight($1, $2, $3, $4, $5, $6, $7)";
 const PROLONG: &str = "
     UPDATE flights SET until = (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint + $5
@@ -30,7 +31,7 @@ const RELEASE: &str = "
         UPDATE flights SET ended = $6, until = (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
         WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 RETURNING waited_for)
     SELECT pg_notify('deja_flights', $5) FROM released WHERE waited_for";
-/// One that is being released this very moment is gone or ended when this sees it.
+/// A flight that is released at this very moment is gone or ended when this statement sees it.
 const AWAIT: &str = "
     UPDATE flights SET waited_for = true
     WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL RETURNING 1";
@@ -115,7 +116,7 @@ impl Claims for PostgresStore {
                 }
             }
         };
-        // Either end means the same: look again.
+        // Notified or not, the caller looks again.
         let _ = tokio::time::timeout(patience, wait).await;
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn conflict(error: StoreError, what: impl FnOnce() -> String) -> Stor
     conflict_by(error, |_| what())
 }
 
-/// The same over `what` the constraint of this name means.
+/// A broken uniqueness or a missing parent becomes a conflict over `what` the broken constraint means.
 pub(super) fn conflict_by(error: StoreError, what: impl FnOnce(&str) -> String) -> StoreError {
     const CONFLICTS: [&SqlState; 2] = [&SqlState::UNIQUE_VIOLATION, &SqlState::FOREIGN_KEY_VIOLATION];
     match error {

@@ -70,7 +70,7 @@ impl Graphs {
                         Duration::from_mins(5)
                     }
                 };
-                // Looked after again when it is asked for then.
+                // After the pause the next search that wants this graph tries again.
                 tokio::time::sleep(pause).await;
                 shared.lock().tried.remove(&dimension);
             });

@@ -63,7 +63,7 @@ impl Invites for PostgresStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         let mut transaction = self.connections.begin().await?;
-        // Who deletes the row has the link: whoever else tries waits here, and then finds none.
+        // One caller deletes the row and so has the link. All others wait here, and then find no row.
         let use_up = "DELETE FROM invites WHERE token = $1 AND expires > $2
                       RETURNING token, role, email, operator_id, created_by, created, expires";
         let used = transaction.query(use_up, &[&token.0.as_slice(), &change.at.as_nanos()]).await?;

@@ -156,7 +156,7 @@ const LONG: usize = 64 * 1024;
 /// Where the columns begin that say what was taken from the project's bucket, and from the key's own.
 const TAKEN: usize = WIDTH + projects::WIDTH + 1;
 const OWN: usize = TAKEN + 3;
-/// Where those of an entry begin.
+/// Where the columns of an entry begin.
 const ENTRY: usize = OWN + 3;
 /// The column with its bytes. They are 0 for the entry of a single request, which is read whole.
 const BYTES: usize = ENTRY + entries::WIDTH + 1;

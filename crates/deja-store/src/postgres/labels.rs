@@ -17,8 +17,8 @@ use super::connections::Params;
 use super::rows::{count, get, id, limit_of, text, text_or_none, time, unreadable, uuid, word};
 use super::vectors::stored;
 
-/// Keeps a label, and writes what it changed: $1 to $13 are those of the function, after which come the change and, for
-/// the case that it comes to that, the quarantine.
+/// Keeps a label, and writes what it changed. $1 to $13 are the parameters of the function. Behind them come those of the
+/// change, and those of the quarantine, which is written if it begins.
 fn statement() -> String {
     format!(
         "WITH kept AS MATERIALIZED (

@@ -70,7 +70,7 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let unfit = |reason| OpenError::Unfit { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
     if let Some(lacking) = lacking(&client).await.map_err(|error| failed(describe(&error)))? {
-        // One that deja has served for long is left as it is: its texts have to come out of it before.
+        // A database that deja has used before is served as it is: its texts have to come out of it first.
         if migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found == 0 {
             return Err(unfit(lacking));
         }

@@ -56,9 +56,9 @@ impl RequestLog for PostgresStore {
             return Ok(());
         }
         let columns = Columns::of(requests);
-        // Since these requests ended their project may have let go of such rows. Its row is held: its settings stay as they are, and
-        // batches of one project come one after the other. A number that became visible behind greater ones would be on no page
-        // that is read from the oldest on.
+        // The project's settings may have changed since these requests ended: what it no longer logs is left out. Its row is locked,
+        // so that the settings stay as they are, and its batches come one after the other. Without that a number may become visible
+        // after greater ones: whoever reads pages from the oldest on would never see it.
         let sql = format!(
             "WITH held AS (
                 SELECT p.project_id, {} > 0 AS logs, {TEXTS_DAYS} > 0 AS keeps_texts

@@ -35,7 +35,7 @@ impl SecondFactors for PostgresStore {
         change: &Change,
     ) -> Result<(), StoreError> {
         let mut transaction = self.connections.begin().await?;
-        // A session that is being created is there before this looks for those to end, or sees the factor.
+        // A session that is being created comes before this lock, and is ended below; or after it, and sees the factor.
         let lock = "SELECT FROM operators WHERE operator_id = $1 FOR UPDATE";
         transaction.query(lock, &[&uuid(operator.as_bytes())]).await?;
         let parts = "done AS (

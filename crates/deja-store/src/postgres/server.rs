@@ -166,7 +166,7 @@ fn hosts(all: &Config) -> Result<Vec<Config>, String> {
         };
         addresses.get(at).map(|address| config.hostaddr(*address));
         ports.get(at).or(ports.first()).map(|port| config.port(*port));
-        // Of several, the one that takes writes is meant: what another knows may be old.
+        // Of several hosts, the one that takes writes is meant: what the others know may be old.
         if count > 1 && all.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }

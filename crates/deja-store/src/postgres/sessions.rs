@@ -28,7 +28,7 @@ impl Sessions for PostgresStore {
     ) -> Result<bool, StoreError> {
         let mut transaction = self.connections.begin().await?;
         let operator = uuid(session.operator.as_bytes());
-        // Who changes the operator waits for this session and ends it, or is waited for here and seen below.
+        // A change of the operator waits for this lock, and then ends the session; or it has the lock, and is seen here.
         let lock =
             "SELECT FROM operators WHERE operator_id = $1 AND password = $2 AND disabled IS NULL FOR SHARE";
         if transaction.query(lock, &[&operator, &password.as_phc()]).await?.is_empty() {

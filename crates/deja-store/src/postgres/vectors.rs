@@ -78,7 +78,7 @@ impl Vectors for PostgresStore {
         until: Timestamp,
         at_most: NonZeroUsize,
     ) -> Result<Vec<StaleEntry>, StoreError> {
-        // Two that look at the same time see the same entries free. One of them gets them, the other looks further.
+        // Two replicas that look at the same time see the same entries as free. One gets them, the other looks further.
         let sql = format!(
             "WITH free AS (
                  SELECT e.project_id, e.entry_id, e.prompt FROM entries e

@@ -41,7 +41,7 @@ pub(crate) fn backup(data_dir: &Path, target: &Path, caller: &Weak<()>) -> Resul
         return Err(unusable(io::ErrorKind::Interrupted.into()));
     }
     copy.persist_noclobber(target).map_err(|error| unusable(error.error))?;
-    // Its name is the directory's: a power cut could take it away again.
+    // The directory has the file's name: without this a power cut could take it away again.
     File::open(beside).and_then(|directory| directory.sync_all()).map_err(unusable)?;
     Ok(bytes)
 }

@@ -36,7 +36,7 @@ pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
     })
 }
 
-/// The same of an entry in a list.
+/// An entry as lists show it: [`detail`] with the beginning of its answer.
 pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
     detail(row).map(beginning)
 }

@@ -14,12 +14,12 @@ impl From<DiskFull> for StoreError {
     }
 }
 
-/// Whether `error` is that of a full disk.
+/// Whether `error` says that the disk is full.
 pub(super) fn is_full(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(reason) if reason.is::<DiskFull>())
 }
 
-/// Why a job of the writer came to nothing. Errors of SQLite become those of the store by `?`.
+/// Why a job of the writer failed. `?` turns errors of SQLite into errors of the store.
 #[derive(Debug)]
 pub(super) struct Failed(pub(super) StoreError);
 

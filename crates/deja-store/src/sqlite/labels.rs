@@ -163,7 +163,7 @@ impl Labels for SqliteStore {
                 if labelled == Labelled::Kept {
                     return Ok(Done::quiet(Some(labelled)));
                 }
-                // All of the project's would take longer the more of them there are, and all who write wait.
+                // Only this pair: reading all pairs of the project would take longer the more there are, while other writes wait.
                 let matched: String = connection
                     .prepare_cached("SELECT prompt FROM entries WHERE entry = ?1")?
                     .query_row([row], |row| row.get(0))?;

@@ -28,7 +28,7 @@ use super::{EmbedderNumber, Memory};
 
 /// Rows that are read at once.
 const PIECE: i64 = 1_000;
-/// The same beside requests: a writer waits for so many, and the threads that read them for a core.
+/// Rows that are read at once beside requests: a writer waits until they are read.
 const SMALL_PIECE: i64 = 100;
 /// Vectors for which one more thread is begun.
 const LEAST_PART: i64 = 10_000;
@@ -76,15 +76,15 @@ impl Load {
         self.pieces.write()
     }
 
-    /// Has the threads end after the pieces that they are at.
+    /// Ends each thread after the piece that it reads.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until they have ended.
+    /// Waits until the threads have ended.
     pub(super) fn ended(&self) {
         let thread = self.thread.lock().take();
-        // A panic in them was told when it came.
+        // A panic in a thread was told when it came.
         let _told = thread.map(JoinHandle::join);
     }
 
@@ -265,7 +265,7 @@ fn load_vectors(
             ended = Some(row.get(0)?);
             let number: Row = row.get(1)?;
             let Some(bytes) = row.get_ref(5)?.as_blob_or_null()? else { continue };
-            // Stored since, or given another vector since.
+            // Memory knows better: the entry was stored, or got another vector, since the start.
             if number > last || index.has_vector(number) {
                 continue;
             }

@@ -63,7 +63,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let lock = DirectoryLock::acquire(directory.path()).unwrap();
         assert!(matches!(DirectoryLock::acquire(directory.path()), Err(OpenError::Locked { .. })));
-        // As a child has one that is being started.
+        // A child process has such a copy while it is started.
         let _copy = lock.file.try_clone().unwrap();
         drop(lock);
         DirectoryLock::acquire(directory.path()).unwrap();

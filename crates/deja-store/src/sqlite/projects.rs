@@ -120,11 +120,11 @@ impl SqliteStore {
     }
 }
 
-/// The slug of a project whose deletion has begun. It frees the one that the project had, and is the mark by which the next start
-/// finds what a stop left: nothing else of the row says so. Ids are not known beforehand, so nobody has one of these by chance.
+/// The slug of a project whose deletion has begun. It frees the slug that the project had. By it the next start finds projects
+/// whose deletion was stopped: nothing else in the row says so. Nobody knows an id beforehand, so nobody takes such a slug by chance.
 const MARK: &str = "'deleted-' || lower(hex(project_id))";
 
-/// A conflict if the project is gone or its deletion has begun: what is added then is nobody's.
+/// A conflict if the project is gone or its deletion has begun: nothing may be added to it.
 pub(super) fn must_be_there(connection: &Connection, project: ProjectId) -> Result<(), Failed> {
     let sql = format!("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1 AND slug <> {MARK})");
     if connection.prepare_cached(&sql)?.query_row([project.as_bytes()], |row| row.get(0))? {
@@ -169,7 +169,7 @@ async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId)
         let gone = remove::remove(connection, memory.own_embedder(), &rows)?;
         connection.execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])?;
         Ok(Done::then((), move || {
-            // A provider that was changed meanwhile.
+            // Once more: a provider that was changed meanwhile is in the catalog again.
             memory.catalog.remove_project(project);
             memory.buckets.forget(|of| *of == project);
             memory.key_buckets.forget(|(of, _)| *of == project);

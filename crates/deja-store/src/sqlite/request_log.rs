@@ -141,7 +141,7 @@ pub(super) fn let_go(connection: &Connection, project: &Project, now: Timestamp)
     Ok(())
 }
 
-/// Inserts what the settings of each project allow by now: since these requests ended it may have let go of such rows.
+/// Inserts what the settings of each project allow now: they may have changed since these requests ended.
 fn insert(connection: &Connection, requests: &[LoggedRequest]) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(&format!(
         "INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked, outcome,

@@ -43,7 +43,7 @@ impl Samples for SqliteStore {
     }
 
     async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        // What the settings do not allow went with their change.
+        // Samples beyond what the settings allow went when the settings changed.
         let sql = "DELETE FROM samples WHERE (project_id, band, sample_id) IN
                        (SELECT project_id, band, sample_id FROM samples WHERE expires <= ?1 LIMIT ?2)";
         Ok(self.writer.execute(sql, (now.as_nanos(), limit_of(limit))).await? as u64)

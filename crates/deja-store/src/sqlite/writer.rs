@@ -145,7 +145,7 @@ impl Writer {
         self.queue(work, false).await
     }
 
-    /// The same for what can be done without: what requests and jobs write all the time. Refused on a full disk.
+    /// Like [`Self::write`], but refused on a full disk: for what can be done without, as requests and jobs write it all the time.
     pub(super) async fn write_if_room<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -235,7 +235,7 @@ fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dy
     if reserve.is_given_back() {
         shrink_log(connection);
     }
-    // Until what is in memory has followed.
+    // Kept until memory has followed the transaction.
     let _apart = load.apart_from_pieces();
     let outcome = transact(connection, batch).map_err(|Failed(error)| error);
     if let Err(error) = &outcome {

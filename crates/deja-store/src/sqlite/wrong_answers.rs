@@ -21,7 +21,7 @@ use super::{Done, SqliteStore};
 /// Deletes the pair ?2, ?3 of the project ?1, whoever made it and whichever of the two was asked.
 const ALLOW: &str = "DELETE FROM wrong_answers
      WHERE project_id = ?1 AND asked IN (?2, ?3) AND (asked, matched) IN (VALUES (?2, ?3), (?3, ?2))";
-/// What people said that made it.
+/// Deletes what people said that made this pair.
 const UNSAY: &str = "DELETE FROM labels WHERE number IN (
          SELECT l.number FROM labels l JOIN entries e ON e.entry = l.entry
          WHERE l.project_id = ?1 AND l.source <> 'judge' AND l.met = 'served' AND NOT l.answers

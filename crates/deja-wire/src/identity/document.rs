@@ -276,7 +276,7 @@ impl<'a> Value<'a> {
         (self.kind() == Kind::Text).then(|| &self.document.text[self.start()..*end as usize])
     }
 
-    /// What it holds directly if it is of this kind.
+    /// The values directly inside this one, if it is of this kind.
     fn held(self, kind: Kind) -> impl Iterator<Item = Self> {
         let (mut at, end) = if self.kind() == kind { (self.at + 2, self.end()) } else { (0, 0) };
         std::iter::from_fn(move || {

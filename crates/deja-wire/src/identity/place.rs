@@ -17,9 +17,9 @@ pub(super) enum Place {
     Exact(&'static str),
     /// Not to be cached.
     Bypass(&'static str),
-    /// What its members are.
+    /// An object: the table says what its members are.
     Object(Members),
-    /// What its items are.
+    /// A list: the table says what its items are.
     List(Items),
     /// A part of it: a text that stands for a list of one part of this type.
     Part(&'static str),
@@ -165,7 +165,7 @@ pub(super) fn object(value: Value<'_>, table: Members) -> Place {
     if value.is_null() { Place::Kept } else { Place::Object(table) }
 }
 
-/// The same, as good as not there if all of its members are ignored.
+/// An object whose members are as the table says, or `null`. It is ignored if all of its members are.
 pub(super) fn object_if_any(value: Value<'_>, table: Members, options: &Options) -> Place {
     let ignored = |name: &str, member| matches!(table(name, member, options), Place::Ignored);
     if value.kind() == Kind::Object && value.members().all(|(name, member)| ignored(&name, member)) {

@@ -40,11 +40,11 @@ pub(super) struct Layout {
 pub(super) struct Turns<'a> {
     layout: &'static Layout,
     instructions: Vec<Value<'a>>,
-    /// Those after the instructions, the newest last: as many as are shown.
+    /// The turns after the instructions, the newest last: as many as are shown.
     recent: VecDeque<Turn<'a>>,
-    /// How many there are after the instructions.
+    /// How many turns there are after the instructions.
     count: usize,
-    /// Whether all are talk.
+    /// Whether all turns are talk.
     talk: bool,
 }
 

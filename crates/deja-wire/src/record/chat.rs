@@ -24,7 +24,7 @@ pub(super) const REPORTS: &[&str] = &[
     "obfuscation",
 ];
 
-/// The same in a choice: Azure, OpenRouter, Together, SGLang, vLLM.
+/// Such members of a choice: Azure, OpenRouter, Together, SGLang, vLLM.
 pub(super) const CHOICE_REPORTS: &[&str] = &[
     "content_filter_results",
     "content_filter_offsets",
@@ -144,7 +144,7 @@ struct Message {
     refusal: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     reasoning_content: Option<String>,
-    /// The same at OpenRouter and in new releases of vLLM; some servers send both.
+    /// The name of `reasoning_content` at OpenRouter and in new releases of vLLM; some servers send both.
     #[serde(default, deserialize_with = "or_default")]
     reasoning: Option<String>,
     #[serde(default, deserialize_with = "or_default")]

@@ -131,7 +131,7 @@ pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
     NewEntry { vector: Some((embedder("e"), at_angle(0.0))), ..testing::new_entry(scope.clone(), entry) }
 }
 
-/// The same with another vector.
+/// `new` with another vector.
 pub(super) fn turned(mut new: NewEntry, degrees: f32) -> NewEntry {
     new.vector = Some((embedder("e"), at_angle(degrees)));
     new

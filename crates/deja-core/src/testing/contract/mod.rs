@@ -54,7 +54,7 @@ pub struct Case {
 /// An empty store to try a case on.
 pub struct Subject {
     store: Arc<dyn Store>,
-    /// Those of before: a replica runs on.
+    /// The stores that were opened before: replicas that run on.
     before: Vec<Arc<dyn Store>>,
     reopen: Option<Reopen>,
     restarts: bool,

@@ -46,13 +46,13 @@ pub(super) fn amount(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
 }
 
-/// The same, as it is counted.
+/// An amount of money, as deja counts it.
 pub(super) fn dollars(text: &str) -> Result<NanoUsd, String> {
     let amount = amount(text).ok().and_then(NanoUsd::from_dollars);
     amount.ok_or_else(|| "use an amount of US dollars from 0 to 1,000,000,000, such as 0.50".into())
 }
 
-/// A whole number. What it is of says how large it may be.
+/// A whole number. Its type says how large it may be.
 pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "use a whole number, from 0".into())
 }

@@ -26,7 +26,7 @@ pub(super) fn latency(rollup: &Rollup, of: Latency, q: f64) -> Option<f64> {
     quantile(&counts, q).map(|latency| latency.as_secs_f64() * 1e3)
 }
 
-/// The latencies of exact hits: those of hits without those by meaning. `None` where the latter were not counted yet.
+/// The latencies of exact hits: all hits less hits by meaning. `None` for a time when hits by meaning were not counted.
 fn exact_hits(rollup: &Rollup) -> Option<Vec<u64>> {
     let semantic = rollup.histograms.counts(Distribution::SemanticHitLatency);
     if semantic.iter().sum::<u64>() < rollup.totals.semantic_hits {

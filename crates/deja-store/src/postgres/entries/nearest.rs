@@ -1,5 +1,5 @@
 //! Nearest neighbours in one round trip: candidates by half precision, the best of them by full precision, and
-//! the texts of those.
+//! the texts of the best.
 //!
 //! A scope that is small is scanned; in a large one a graph index (HNSW) gives the candidates, and goes on
 //! until enough of them pass the filter. Where the vectors of others crowd around the prompt it gives up, and the
@@ -34,7 +34,7 @@ const COUNTED: Duration = Duration::from_hours(1);
 /// How many of the nearest a search keeps in view on its way through the graph (`ef_search`): enough for nearly
 /// every prompt that has a neighbour.
 const QUICK: u32 = 64;
-/// The same, where that found none.
+/// How many of the nearest it keeps in view where [`QUICK`] found no neighbour.
 const DEEP: u32 = 200;
 /// Candidates beyond the limit, for those that half precision puts in a wrong order.
 pub(in super::super) const SPARE: i64 = 16;
@@ -143,8 +143,8 @@ async fn scan(connections: &Connections, params: Params<'_>) -> Result<Vec<Row>,
     connections.query(&best_of(UNKNOWN, SCAN, "JOIN"), params).await
 }
 
-/// The same of a scope that is not known to be small or large; `None` if it is large. Which it is, is believed from
-/// now on. If it may soon be large, the graph is built.
+/// What a scan gives in a scope that is not known to be small or large; `None` if it is large. From now on deja remembers
+/// which it is. If it may soon be large, the graph is built.
 async fn scan_if_small(
     store: &PostgresStore,
     connections: &Connections,

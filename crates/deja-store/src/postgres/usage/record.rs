@@ -18,7 +18,7 @@ use crate::sums::{SUMS, plus, sums};
 /// that the batches of two replicas do not deadlock. What is gone is joined away; so is everything if the batch was
 /// written before. If that is going on in another connection, its row of `recorders` is waited for.
 fn statement() -> String {
-    // The sums stand between what comes before them and what comes behind.
+    // Parameters before those of the sums. Three come behind them.
     const HEAD: usize = 22;
     let arrays: Vec<String> = (1..=SUMS.len()).map(|at| format!("${}::bigint[]", HEAD + at)).collect();
     let [lasts, recorder, taken] = [1, 2, 3].map(|at| HEAD + SUMS.len() + at);

@@ -36,7 +36,7 @@ impl Entries for SqliteStore {
         prompt: &PromptHash,
         now: Timestamp,
     ) -> Result<Option<Arc<Entry>>, StoreError> {
-        // First: what is not in memory now may be there when the load has ended.
+        // Asked before the look into memory: the load may end in between.
         let is_whole = self.memory.load.is_whole();
         let found = match self.memory.index.exact(scope.key(), *prompt, now) {
             None if !is_whole => self.stored(scope, *prompt, now).await?,
@@ -80,7 +80,7 @@ impl Entries for SqliteStore {
             pairs.as_ref().is_some_and(|pairs| pairs.read().forbid(&probe, &matched(), found.similarity))
                 || self.memory.forbidden.is_in_quarantine(found.row)
         };
-        // One that was deleted since the scan has no text any more.
+        // An entry that was deleted since the scan has no text any more.
         let candidates = found.into_iter().filter_map(|(found, entry)| {
             let entry = entry?;
             Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(&found, &entry), entry })
@@ -141,7 +141,7 @@ impl Entries for SqliteStore {
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let expired = self.remove(move |connection| Ok(remove::expired(connection, now, limit)?)).await?;
-        // Only then is known how many of the others are too many.
+        // How many entries are too many is known when the expired ones are gone.
         let left = limit.get().saturating_sub(usize::try_from(expired).unwrap_or(limit.get()));
         let surplus = self.remove(move |connection| Ok(remove::surplus(connection, left)?)).await?;
         Ok(expired + surplus)

@@ -44,7 +44,7 @@ impl Chunk {
     /// Adds a vector; the chunk must not be full.
     pub(super) fn push(&mut self, piece: Piece, sketcher: &Sketcher) {
         if self.capacity == 0 {
-            // As it is: most scopes hold one entry only.
+            // Kept as it came, without a copy: most scopes hold one entry only.
             (self.slots, self.vectors, self.capacity) = (vec![piece.slot], piece.vector, 1);
             return;
         }

@@ -61,7 +61,7 @@ impl Components {
         }
     }
 
-    /// Those of the vector at `at`.
+    /// The components of the vector at `at`.
     pub(super) fn of(&self, at: usize, dimension: usize) -> Self {
         let range = at * dimension..(at + 1) * dimension;
         match self {

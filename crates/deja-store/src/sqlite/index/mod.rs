@@ -131,7 +131,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// One that is empty, for projects with so many entries.
+    /// An empty index, for projects with so many entries.
     pub(super) fn new(int8_from: usize, counts: HashMap<ProjectId, u64>) -> Self {
         Self { int8_from, counts: RwLock::new(counts), ..Self::default() }
     }

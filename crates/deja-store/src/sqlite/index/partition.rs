@@ -34,7 +34,7 @@ pub(in crate::sqlite) struct Search {
 }
 
 impl Partition {
-    /// One that keeps int8 components beyond `int8_from` vectors, rounded to whole chunks.
+    /// An empty partition. Beyond `int8_from` vectors, rounded to whole chunks, it keeps int8 components.
     pub(super) fn new(sketcher: Arc<Sketcher>, int8_from: usize) -> Self {
         Self { sketcher, f16_chunks: (int8_from / FULL).max(1), chunks: RwLock::new(Vec::new()) }
     }
@@ -107,7 +107,7 @@ impl Partition {
             next = next.min(chunks.len());
             let Some(index) = next.checked_sub(1) else { break };
             next = index;
-            // For the first of them: then it is there for all.
+            // Only the first look prefetches the next chunk: then it is there for all.
             let mut ahead = index.checked_sub(1).map(|ahead| &chunks[ahead]);
             for look in &mut looks {
                 look.at(&chunks[index], ahead.take(), &mut near);

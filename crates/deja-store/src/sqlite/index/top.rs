@@ -63,8 +63,8 @@ impl Top {
     }
 }
 
-/// The `limit` best of `near` that reach the threshold, best first, equal ones by id. `similarity` gives that of a row
-/// whose vector is not in memory as it is stored; `None` if it is gone.
+/// The `limit` best of `near` that reach the threshold, best first, equal ones by id. `similarity` gives the similarity of a
+/// row whose vector is not in memory as it is stored; `None` if the row is gone.
 pub(in crate::sqlite) fn settled<E>(
     near: Vec<Near>,
     threshold: Threshold,

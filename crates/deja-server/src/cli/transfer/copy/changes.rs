@@ -10,7 +10,7 @@ use deja_core::store::Store;
 
 /// Audit rows that are read at a time.
 const PAGE: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
-/// What the details of a copy's own changes begin with, and those of nobody else.
+/// How the details of a copy's own changes begin. No other details begin so.
 const COPIED: &str = "copied from another store";
 /// The detail of a provider that an import or a copy added.
 const IMPORTED: &str = "imported";
@@ -80,7 +80,7 @@ impl Changes {
         }
     }
 
-    /// One that is older than those before.
+    /// Adds a change that is older than those added before.
     fn add(&mut self, change: Change, with_copies: bool) {
         let Change { at, project, subject, detail, .. } = change;
         let is_added = change.action == "provider.add";

@@ -5,7 +5,7 @@ use deja_core::store::{Store, StoreError};
 
 use super::changes::{Both, What, copied};
 
-/// What came of copying people.
+/// What a copy of people did.
 #[derive(Default)]
 pub(super) struct People {
     pub(super) copied: u64,

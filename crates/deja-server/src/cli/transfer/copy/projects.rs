@@ -22,12 +22,12 @@ const PAGE: NonZeroUsize = NonZeroUsize::new(500).unwrap();
 /// Entries that are deleted side by side, so that they share commits.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What came of it.
+/// What a copy of projects did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     /// Projects of the target that the source deleted, which are suspended now.
     pub(super) suspended: Vec<String>,
-    /// Slugs that are those of different projects in source and target.
+    /// Slugs that belong to different projects in source and target.
     pub(super) others: Vec<String>,
     /// Slugs and names of providers that the target removed itself: they do not come again.
     pub(super) removed: HashSet<(String, String)>,

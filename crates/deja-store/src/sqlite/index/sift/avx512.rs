@@ -90,14 +90,14 @@ fn add_word(tables: &Sixes, blocks: &[Block], radius: u8, stretch: &mut Stretch,
     }
 }
 
-/// Appends those of a stretch that are near after the words behind the head too. It begins at place `start`.
+/// Appends the sketches of a stretch that are near after the words behind the head too. The stretch begins at place `start`.
 ///
 /// # Safety
 /// `s.tails` must hold every one of these words for all places of the stretch.
 #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
 unsafe fn add_others(stretch: &Stretch, start: usize, s: View<'_>, words: &[Word], found: &mut Vec<u16>) {
     let (tails, places) = (s.tails.as_ptr(), s.heads[0].len() * BLOCK);
-    // Eight sketches that are near so far: their place, and which of them. The sums of those that have some.
+    // Groups of eight sketches: their place, and which of them are near so far. `sums` has the sums of groups that were read.
     let mut groups = [const { MaybeUninit::<(u32, u8)>::uninit() }; GROUPS];
     let mut sums = [const { MaybeUninit::<__m512i>::uninit() }; GROUPS];
     let mut count = 0;

@@ -1,9 +1,9 @@
 //! Which sketches are near a probe: the loop that a search spends most of its time in, once for each instruction set.
 //!
-//! Of the first [`HEAD`] words the distance is looked up: for each value of some bits a table has what those of them that
-//! differ weigh, and one instruction looks 32 or 64 values up (as André et al. 2015 do for product quantisation). The
+//! Of the first [`HEAD`] words the distance is looked up: for each value of some bits a table has the weight of the bits that
+//! differ, and one instruction looks 32 or 64 values up (as André et al. 2015 do for product quantisation). The
 //! sums are bytes that stop at 255, which is no less than a radius that counts. Few sketches are still near then;
-//! the other words of these are compared by population counts, eight at once.
+//! their other words are compared by population counts, eight at once.
 //!
 //! Each variant is a few loops in functions of their own: see [`super::kernels`].
 #![expect(unsafe_code, reason = "SIMD intrinsics, measured in benches/index.rs; each has its SAFETY note")]
@@ -42,7 +42,7 @@ impl Word {
         plane(0) + plane(1) + plane(2)
     }
 
-    /// By value of some bits, the lowest first: the weights of those that differ. `None` is a bit that says nothing.
+    /// For each value of some bits, the lowest bit first: the weights of the bits that differ. `None` is a bit that says nothing.
     fn table<const VALUES: usize>(&self, bits: impl IntoIterator<Item = Option<usize>>) -> [u8; VALUES] {
         let mut table = [0; VALUES];
         let mut known = 1;
@@ -136,7 +136,8 @@ impl Tables {
 pub(super) struct View<'a> {
     /// Each word of the heads, in as many blocks.
     pub(super) heads: [&'a [Block]; HEAD],
-    /// The other words, each of all sketches: there is room for whole blocks.
+    /// The words behind the head: one word of every sketch, then the next word of every sketch. Each such part has room
+    /// for whole blocks.
     pub(super) tails: &'a [u64],
     pub(super) len: usize,
 }
@@ -154,7 +155,7 @@ impl View<'_> {
     }
 }
 
-/// Appends to `found` the sketches that are within the radius of `probe` after each word. `tables` are those of `probe`;
+/// Appends to `found` the sketches that are within the radius of `probe` after each word. `tables` are made of `probe`;
 /// `ahead` will be looked at next.
 pub(super) fn within(
     tables: &Tables,
@@ -198,7 +199,8 @@ fn within_portable(tables: &[Bytes; HEAD], s: View<'_>, probe: &[Word], found: &
     }
 }
 
-/// Appends those of the sketches `near` of a block that are near after the other words too. `sums` are those of the head.
+/// Appends the sketches of a block that are `near` after the head and after the other words too. `sums` are the distances of
+/// the head.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "inlined into the variant compiled with POPCNT")]
 fn others(
