@@ -51,11 +51,6 @@ impl Turns {
         owner: Owner,
         reading: impl Future<Output = Result<T, EmbedError>> + Send + 'static,
     ) -> Result<T, EmbedError> {
-        let caller = self.waiting.enter(owner);
-        let at_once = self.places.lock().all;
-        if self.pace.wait(caller.behind.saturating_sub(at_once), at_once) >= self.patience {
-            return Err(EmbedError::Overloaded);
-        }
         let (teller, told) = oneshot::channel();
         // Whose turn was given up for another one's is told so as its teller is dropped.
         drop(self.waiting.push(owner, teller));
