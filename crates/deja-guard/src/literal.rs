@@ -73,13 +73,15 @@ impl Literals {
     }
 }
 
-/// `text` without the emoji that end a question which does not speak of signs: "How do I make pancakes? 🥞"
+/// `text` without the emoji that end a question which cannot be about them: "How do I make pancakes? 🥞"
 fn undecorated(text: &str) -> &str {
-    const ABOUT: [&str; 8] = ["this", "these", "that", "it", "mean", "means", "emoji", "emojis"];
+    const ABOUT: [&str; 12] =
+        ["this", "these", "that", "it", "mean", "means", "emoji", "emojis", "what", "which", "who", "guess"];
     let emoji =
         |c: char| matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}');
     let asked = text.trim_end_matches(|c: char| emoji(c) || is_hidden(c) || c == ' ');
-    let speaks = || asked.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT.contains(&word));
+    let is_about = |word: &str| ABOUT.iter().any(|about| about.eq_ignore_ascii_case(word));
+    let speaks = || asked.split(|c: char| !c.is_alphanumeric()).any(is_about);
     let decorates =
         asked.len() < text.len() && asked.ends_with('?') && !asked.contains([':', '"', '“']) && !speaks();
     if decorates { asked } else { text }

@@ -37,7 +37,7 @@ const FACTS: [Fact; 28] = [
     fact("kin_one", 0.5, 0.3),
     fact("form_both", 2.0, 1.0),
     fact("audience_both", 1.5, 1.0),
-    fact("code", 4.5, 2.0),
+    fact("code", 8.0, 4.0),
     fact("quantifier_soft", 0.3, 0.0),
     fact("degree_soft", 0.6, 0.0),
     fact("opposite_any", 0.7, 0.3),
@@ -52,7 +52,9 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 26] = [
+const BESIDE: [(Stands, [f32; 2]); 27] = [
+    // "401k" is read as an amount, and "403b" as a name.
+    (|d| d.numbers[0] > 0 && d.codes[1] > 0 || d.numbers[1] > 0 && d.codes[0] > 0, [8.0, 4.0]),
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),

@@ -108,6 +108,8 @@ fn schemes_parts_and_decorations() {
             ("How was the show? 😀", "How was the show? 😢"),
             ("What does this mean? 🙃", "What does this mean?"),
             ("Reply to: how are you? 🙃", "Reply to: how are you?"),
+            ("Can you guess the film? 🦁👑", "Can you guess the film?"),
+            ("Which animal is loud? 🦁", "Which animal is loud?"),
             ("My order came 😢", "My order came"),
             ("What is a third of 90?", "What is a fifth of 90?"),
         ],

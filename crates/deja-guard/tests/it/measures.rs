@@ -115,6 +115,15 @@ fn letters_and_digits_are_one_name() {
         ],
         0.97,
     );
+    all_refused(
+        &[
+            ("What is a 401k?", "What is a 403b?"),
+            ("How do I roll over my 401k?", "How do I roll over my 403b?"),
+            ("Where is seat 12b?", "Where is seat 12c?"),
+            ("Where is seat 4b?", "Where is seat 4c?"),
+        ],
+        0.92,
+    );
     all_passed(
         &[
             ("How do I enable 2FA?", "How do I turn on 2fa?"),
@@ -123,6 +132,8 @@ fn letters_and_digits_are_one_name() {
             ("convert 5kg to grams", "convert 5 kg to grams"),
             ("Is it open 24h?", "Is it open 24 hours?"),
             ("best 4k tv", "best 4K television"),
+            ("How do I reset my iPhone 14?", "how do i reset my iphone14"),
+            ("Is a salary of 100k good?", "Is a salary of 100,000 good?"),
         ],
         0.92,
     );
