@@ -16,7 +16,7 @@ const AT_FIRST: usize = 16;
 /// The same, however slow it is.
 const FEWEST: usize = 4;
 /// The part of the deadline that a text may take at the server. If they take longer on average, it has too many of them.
-const PART: u32 = 4;
+const PART: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Turns {
