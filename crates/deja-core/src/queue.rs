@@ -32,7 +32,7 @@ struct Lines<T> {
 #[derive(Debug)]
 struct Line<T> {
     texts: VecDeque<T>,
-    /// Those who wait for a vector. There may be more texts: of callers that hung up.
+    /// How many callers wait for a vector. There may be more texts than that: those of callers that hung up.
     callers: usize,
 }
 
@@ -148,8 +148,8 @@ impl<T> Lines<T> {
     }
 }
 
-/// Texts after which their pace is known: the first ones wait for the weights to come into memory, and at a start for others
-/// of the process too.
+/// Texts before the pace is measured. The first ones are slow: the weights come into memory, and the rest of the process
+/// starts too.
 pub const WARM: u64 = 16;
 
 /// How long a text took lately.
@@ -160,13 +160,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Takes in that a text took so long: the last thirty or so count, and none of the first.
+    /// Takes in how long a text took. The last thirty or so count, and none of the first.
     pub fn took(&self, time: Duration) {
         if self.texts.fetch_add(1, Ordering::Relaxed) < WARM {
             return;
         }
         let new = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Of two threads that say so at the same time one is overheard, which matters to no mean.
+        // If two threads write at the same time, one of the times is lost. The mean is hardly another.
         let mean = self.nanos.load(Ordering::Relaxed);
         let mean = if mean == 0 { new } else { mean - mean / 16 + new / 16 };
         self.nanos.store(mean, Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl Pace {
         Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
     }
 
-    /// How long a text waits that finds so many before it, where so many are worked on at once.
+    /// How long a text waits behind `waiting` others, of which `at_once` are worked on at the same time.
     pub fn wait(&self, waiting: usize, at_once: usize) -> Duration {
         self.mean().saturating_mul(u32::try_from(waiting / at_once.max(1)).unwrap_or(u32::MAX))
     }

@@ -13,12 +13,13 @@ mod postgres;
 mod sqlite;
 mod sums;
 
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::embedding::EmbedderId;
-use deja_core::store::Store;
+use deja_core::store::{Store, StoreError};
 use secrecy::SecretString;
 
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -264,6 +265,14 @@ pub async fn backup(data_dir: &Path, file: &Path) -> Result<u64, OpenError> {
     let written = tokio::task::spawn_blocking(move || sqlite::backup(&data_dir, &file, &caller)).await;
     drop(waits);
     written.unwrap_or_else(|error| Err(OpenError::Backup { path, source: Box::new(error) }))
+}
+
+/// Does `work` to its end, though its caller goes away: work in parts is not left half-way.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops nothing half-way")]
+    tokio::spawn(work).await.map_err(|error| StoreError::Internal(Box::new(error)))?
 }
 
 /// Brings the schema up to date, and says what it is then.

@@ -108,15 +108,13 @@ fn begins(words: &[Token], with: &[&str]) -> bool {
 
 /// Brings the beginning of a text that is one question to its plain form.
 pub(super) fn plain(words: &mut Vec<Token>) {
-    let text = |words: &[Token], at: usize| words.get(at).map_or(String::new(), |word| word.text.clone());
-    let asks =
-        |frame: &&&[&str]| begins(words, frame) && QUESTIONS.contains(&words[frame.len()].text.as_str());
-    if let Some(frame) = FRAMES.iter().find(asks) {
+    let asks = |word: &Token| QUESTIONS.contains(&word.text.as_str());
+    if let Some(frame) = FRAMES.iter().find(|frame| begins(words, frame) && asks(&words[frame.len()])) {
         words.drain(..frame.len());
         verb_second(words);
     }
     // "Où est-ce que je peux"
-    let from = usize::from(QUESTIONS.contains(&text(words, 0).as_str()) && text(words, 1) == "je");
+    let from = usize::from(matches!(&words[..], [first, je, ..] if asks(first) && je.text == "je"));
     if let Some((long, short)) = SAME.iter().find(|(long, _)| begins(&words[from..], long)) {
         let can = !QUESTIONS.contains(&short[0]);
         let next = &words[from + long.len()].text;

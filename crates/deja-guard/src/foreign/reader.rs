@@ -229,6 +229,7 @@ impl Reader {
         }
         out.roles.sort_unstable();
         if matches!(out.grammar, Grammar::Marked(_)) {
+            // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
             let quoted = text.contains([':', '"', '„', '“', '«', '»']);
             if !quoted {
                 frames::plain(&mut out.words);
@@ -239,7 +240,6 @@ impl Reader {
             }
             moved::spelt(&mut out.words, text);
             moved::can(&mut out.words);
-            // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
             if !quoted {
                 moved::sum(&mut out.words);
                 moved::difference(&mut out.words);

@@ -15,6 +15,7 @@ use super::entries::{found, in_parts};
 use super::fault::conflict;
 use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, uuid, word};
 use super::{request_log, samples};
+use crate::to_the_end;
 
 /// Columns of a project, for [`from_row`].
 pub(super) const COLUMNS: &str =
@@ -91,12 +92,7 @@ impl Projects for PostgresStore {
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
-        let deleted = deleted(self.connections.clone(), project, change.clone());
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a caller that goes away leaves no project without its entries"
-        )]
-        tokio::spawn(deleted).await.map_err(|error| StoreError::Internal(Box::new(error)))?
+        to_the_end(deleted(self.connections.clone(), project, change.clone())).await
     }
 }
 

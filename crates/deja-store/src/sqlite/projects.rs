@@ -17,6 +17,7 @@ use super::entries::{PURGED_AT_ONCE, remove, removed};
 use super::fault::{Failed, conflict};
 use super::rows::{count, quota, time, unreadable, word};
 use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
+use crate::to_the_end;
 
 #[async_trait]
 impl Projects for SqliteStore {
@@ -92,15 +93,14 @@ impl Projects for SqliteStore {
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
         let (change, memory, writer) = (change.clone(), Arc::clone(&self.memory), self.writer.clone());
-        let delete = async move {
+        to_the_end(async move {
             let marked = mark(Arc::clone(&memory), &writer, project, change).await?;
             if marked {
                 remove_marked(memory, &writer, project).await?;
             }
             Ok(marked)
-        };
-        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no deletion")]
-        tokio::spawn(delete).await.map_err(|error| StoreError::Internal(Box::new(error)))?
+        })
+        .await
     }
 }
 

@@ -21,6 +21,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connections::{Connections, Params};
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
+use crate::to_the_end;
 
 pub(super) use filter::{Filter, has, passes, searched};
 pub(super) use insert::insert;
@@ -97,8 +98,7 @@ impl Entries for PostgresStore {
     ) -> Result<u64, StoreError> {
         let entries = remove::found(&self.connections, project, filter).await?;
         let purged = remove::in_parts(self.connections.clone(), project, entries, Some(change.clone()));
-        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no purge half-way")]
-        tokio::spawn(purged).await.map_err(|error| StoreError::Internal(Box::new(error)))?
+        to_the_end(purged).await
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -23,6 +23,7 @@ use super::fault::Failed;
 use super::index::{Found, Gone, Near, Row, Search, settled};
 use super::vectors::halved;
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
+use crate::to_the_end;
 use texts::FoundText;
 
 /// Entries that a purge, or the deletion of a project, removes in one transaction: other writes wait for so many only.
@@ -135,8 +136,7 @@ impl Entries for SqliteStore {
         let rows = self.readers_for(filter);
         let rows = rows.read(move |connection| remove::rows_that_pass(connection, project, &of)).await?;
         let purged = purged(Arc::clone(&self.memory), self.writer.clone(), rows, Some(change.clone()));
-        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no purge half-way")]
-        tokio::spawn(purged).await.map_err(|error| StoreError::Internal(Box::new(error)))?
+        to_the_end(purged).await
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
