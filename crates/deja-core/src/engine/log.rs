@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use crate::analytics::{ContextKey, UsageEvent};
+use crate::analytics::{ContextKey, Outcome, UsageEvent};
 use crate::cache::{Met, PromptHash};
 use crate::embedding::Similarity;
 use crate::engine::count::Ended;
@@ -18,6 +18,8 @@ use crate::store::{Store, StoreError};
 /// Requests that wait for the next write, about a second, at most: of a project, and of all. More are not logged.
 const MOST_OF_A_PROJECT: usize = 512;
 const MOST: usize = 4096;
+/// Of a project, those that a limit refused, beside the others: a client that floods must not fill the log.
+const MOST_LIMITED: usize = 16;
 /// Bytes of a name that a caller wrote freely.
 const NAME: usize = 256;
 
@@ -31,28 +33,35 @@ pub(super) struct Logger {
 #[derive(Default)]
 struct Pending {
     requests: Vec<LoggedRequest>,
-    of_project: HashMap<ProjectId, usize>,
+    of_project: HashMap<Kind, usize>,
+}
+
+/// Requests that share a bound: those of a project that a limit refused, or all its others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    project: ProjectId,
+    limited: bool,
 }
 
 impl Pending {
-    /// Whether one more of a project would be kept.
-    fn has_room(&self, project: ProjectId) -> bool {
-        self.requests.len() < MOST
-            && self.of_project.get(&project).is_none_or(|waiting| *waiting < MOST_OF_A_PROJECT)
+    /// Whether one more of its kind would be kept.
+    fn has_room(&self, kind: Kind) -> bool {
+        let most = if kind.limited { MOST_LIMITED } else { MOST_OF_A_PROJECT };
+        self.requests.len() < MOST && self.of_project.get(&kind).is_none_or(|waiting| *waiting < most)
     }
 }
 
 impl Logger {
-    /// Keeps the request of a project that `read` gives. If there is no room, it is not read. Nothing is read under the lock, so
+    /// Keeps the request of a kind that `read` gives. If there is no room, it is not read. Nothing is read under the lock, so
     /// another request may take the last room meanwhile.
-    fn keep(&self, project: ProjectId, read: impl FnOnce() -> LoggedRequest) {
-        if !self.pending.lock().has_room(project) {
+    fn keep(&self, kind: Kind, read: impl FnOnce() -> LoggedRequest) {
+        if !self.pending.lock().has_room(kind) {
             return;
         }
         let request = read();
         let mut pending = self.pending.lock();
-        if pending.has_room(project) {
-            *pending.of_project.entry(project).or_default() += 1;
+        if pending.has_room(kind) {
+            *pending.of_project.entry(kind).or_default() += 1;
             pending.requests.push(request);
         }
     }
@@ -85,7 +94,8 @@ impl Engine {
     ) {
         let logging = Logging::from(settings);
         if logging.requests > 0 {
-            self.logger.keep(event.project, || logged(event, ending, ended, !logging.texts.is_zero()));
+            let kind = Kind { project: event.project, limited: event.outcome == Outcome::RateLimited };
+            self.logger.keep(kind, || logged(event, ending, ended, !logging.texts.is_zero()));
         }
     }
 
@@ -172,46 +182,41 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::analytics::{Outcome, UsageEvent};
     use crate::clock::Timestamp;
     use crate::id::KeyId;
-    use crate::rate_limit::LimitOf;
 
     #[test]
     fn many_at_once_do_not_pass_the_bound() {
         let logger = Logger::default();
         let one = ProjectId::from_bytes([1; 16]);
         let event =
-            UsageEvent::bare(one, KeyId::from_bytes([1; 16]), Outcome::RateLimited, Timestamp::from_secs(1));
-        let (all_read, read) = (std::sync::Barrier::new(8), &event);
+            UsageEvent::bare(one, KeyId::from_bytes([1; 16]), Outcome::Passed, Timestamp::from_secs(1));
+        let read = || logged(&event, Ending::Unread(None), Ended::Passed(None), false);
+        let all_read = std::sync::Barrier::new(8);
         let logger = &logger;
+        let kind = Kind { project: one, limited: false };
         for _ in 0..MOST_OF_A_PROJECT - 3 {
-            logger.keep(one, || {
-                logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
-            });
+            logger.keep(kind, read);
         }
         // Eight that found room for three.
         thread::scope(|threads| {
             for _ in 0..8 {
                 threads.spawn(|| {
-                    logger.keep(one, || {
+                    logger.keep(kind, || {
                         all_read.wait();
-                        logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
+                        read()
                     });
                 });
             }
         });
-        assert_eq!(logger.pending.lock().requests.len(), MOST_OF_A_PROJECT);
-        logger.keep(one, || panic!("there is no room, so it is not read"));
-        let other = ProjectId::from_bytes([2; 16]);
-        logger.keep(other, || LoggedRequest {
-            project: other,
-            ..logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
-        });
-        assert_eq!(
-            logger.pending.lock().requests.len(),
-            MOST_OF_A_PROJECT + 1,
-            "another project has room of its own"
-        );
+        let kept = || logger.pending.lock().requests.len();
+        assert_eq!(kept(), MOST_OF_A_PROJECT);
+        logger.keep(kind, || panic!("there is no room, so it is not read"));
+        logger.keep(Kind { project: ProjectId::from_bytes([2; 16]), ..kind }, read);
+        assert_eq!(kept(), MOST_OF_A_PROJECT + 1, "another project has room of its own");
+        for _ in 0..MOST_LIMITED + 1 {
+            logger.keep(Kind { limited: true, ..kind }, read);
+        }
+        assert_eq!(kept(), MOST_OF_A_PROJECT + 1 + MOST_LIMITED, "refusals have a small room of their own");
     }
 }
