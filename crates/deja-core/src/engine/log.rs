@@ -214,7 +214,7 @@ mod tests {
         logger.keep(kind, || panic!("there is no room, so it is not read"));
         logger.keep(Kind { project: ProjectId::from_bytes([2; 16]), ..kind }, read);
         assert_eq!(kept(), MOST_OF_A_PROJECT + 1, "another project has room of its own");
-        for _ in 0..MOST_LIMITED + 1 {
+        for _ in 0..=MOST_LIMITED {
             logger.keep(Kind { limited: true, ..kind }, read);
         }
         assert_eq!(kept(), MOST_OF_A_PROJECT + 1 + MOST_LIMITED, "refusals have a small room of their own");
