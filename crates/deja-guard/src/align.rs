@@ -235,7 +235,8 @@ fn abbreviations(
                 && short.text.len() + 3 <= run[0].text.len()
                 && run[0].text.starts_with(&short.text)
                 && !short.known;
-            if initials || compound || cut {
+            let numbered = short.code && numeronym(&short.text, &run[0].text);
+            if initials || compound || cut || numbered {
                 taken = Some((k, if initials { n } else { 1 + usize::from(compound) }));
                 break;
             }
@@ -246,6 +247,12 @@ fn abbreviations(
         right.drain(k..k + count);
         false
     });
+}
+
+/// "K8s" for "kubernetes": the first letter, how many are left out, and the last one.
+fn numeronym(short: &str, long: &str) -> bool {
+    let (Some(first), Some(last)) = (long.chars().next(), long.chars().next_back()) else { return false };
+    long.is_ascii() && long.len() > 3 && short == format!("{first}{}{last}", long.len() - 2)
 }
 
 /// Opposite by the lists or by form: hot and cold, payer and payee.

@@ -250,7 +250,7 @@ pub(crate) fn priced(prompt: &Prompt, at: usize, other: &Prompt) -> bool {
     let signs = |prompt: &Prompt| {
         prompt.said.windows(2).filter_map(|said| before_amount(prompt, said)).collect::<Vec<_>>()
     };
-    matches!(word, "dollar" | "euro" | "pound" | "yen")
+    matches!(word, "dollar" | "euro" | "pound" | "yen" | "rupee")
         && signs(prompt).contains(&at)
         && signs(other).is_empty()
 }

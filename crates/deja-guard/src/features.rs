@@ -1,13 +1,15 @@
 //! What differs between two prompts, as facts for the rules and as numbers for the trees.
 
 mod extent;
+mod facing;
 mod questions;
 
 use extent::{average, degree, degrees, quantifier, quantifier_soft};
+use facing::{governed, letter, named, times, unlisted};
 use questions::{foreign_request, question_hard, question_other, requests};
 
 use crate::align::{Alignment, Link, align, light, opposite};
-use crate::apart::{Apart, respelt};
+use crate::apart::Apart;
 use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
@@ -149,6 +151,9 @@ pub(crate) struct Differences {
     pub(crate) tense: bool,
     /// What has no counterpart are names, on both sides.
     pub(crate) named: bool,
+    pub(crate) governed: bool,
+    pub(crate) times: bool,
+    pub(crate) unlisted: bool,
     /// The answers are to have two forms: a poem, a table.
     pub(crate) form: bool,
     /// The same but for two words of a kind in each other's place.
@@ -218,6 +223,9 @@ impl Differences {
             denied: matches!((a.denied, b.denied), (Some(x), Some(y)) if x != y),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             named: named(&left, &right),
+            governed: governed(&left, &right),
+            times: times(a, b, &left, &right),
+            unlisted: unlisted(&left, &right),
             form: a.form.differs(b.form),
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),
@@ -525,16 +533,6 @@ fn contrast(a: &Prompt, b: &Prompt, unmatched: [&[&Word]; 2]) -> bool {
         || unmatched[0].iter().any(|x| between(x))
 }
 
-/// Whether what has no counterpart are names, on both sides, and none is the other's in short.
-fn named(left: &[&Word], right: &[&Word]) -> bool {
-    let names = |words: &[&Word]| -> Option<String> {
-        let heavy = || words.iter().filter(|word| !light(word));
-        heavy().all(|word| word.name).then(|| heavy().map(|word| word.text.as_str()).collect())
-    };
-    let (Some(x), Some(y)) = (names(left), names(right)) else { return false };
-    !x.is_empty() && !y.is_empty() && !respelt(&x, &y)
-}
-
 /// Whether words of two sides lie at the two ends of one axis.
 fn axis(left: &[&Word], right: &[&Word]) -> bool {
     let ends =
@@ -553,12 +551,6 @@ fn extra_condition(words: &[&Word], function: &[String]) -> usize {
                     || w.negated)
         })
         .count()
-}
-
-/// Whether each has a single capital that the other has not.
-fn letter(a: &Prompt, b: &Prompt) -> bool {
-    let alone = |x: &Prompt, y: &Prompt| x.letters.iter().any(|letter| !y.letters.contains(letter));
-    alone(a, b) && alone(b, a)
 }
 
 /// Whether one asks who is, and the other who was or will be, in an office that changes hands. With a year or a number both

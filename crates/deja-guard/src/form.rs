@@ -58,7 +58,7 @@ const GIVEN: [&str; 11] =
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Form {
     /// A sentence of it begins with a verb that asks for something.
-    requests: bool,
+    pub(crate) requests: bool,
     /// One bit a row of [`FORMS`].
     forms: u32,
 }

@@ -22,7 +22,7 @@ const LONGEST_WORD: usize = 40;
 const LONGEST_NUMBER: usize = 15;
 
 /// Signs that say nothing, or that the features read.
-const READ: &str = "¡«»¿·®©¶™£¥€°−≠≤≥‐‑‒–—―‘’‚‛“”„•…′″‹›、。〈〉《》「」『』〜・（），．：；？！";
+const READ: &str = "¡«»¿·®©¶™£¥€₹°−≠≤≥‐‑‒–—―‘’‚‛“”„•…′″‹›、。〈〉《》「」『』〜・（），．：；？！";
 
 /// Units whose case tells them apart: all others are written in any case.
 const CASED_UNITS: [&str; 9] = ["Kb", "Mb", "Gb", "Tb", "KBps", "MBps", "GBps", "mW", "mV"];
@@ -40,6 +40,7 @@ pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool
     all.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
     all.extend(escapes(text));
     all.extend(operators(text));
+    all.extend(calls_with_colon(text));
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let units = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
     all.extend(units.filter(|unit| CASED_UNITS.contains(unit)).map(str::to_owned));
@@ -157,6 +158,15 @@ fn operators(text: &str) -> Vec<String> {
         at += run;
     }
     found
+}
+
+/// The colon behind a call or its like, which begins a block: `range(10):`.
+fn calls_with_colon(text: &str) -> impl Iterator<Item = String> {
+    let glued = |at: usize| {
+        let open = text[..at].rfind('(')?;
+        text[..open].ends_with(|c: char| c.is_alphanumeric() || c == '_').then(|| "):".to_owned())
+    };
+    text.match_indices("):").filter_map(move |(at, _)| glued(at))
 }
 
 /// Each bracket with the numbers that stand before it.

@@ -329,9 +329,26 @@ fn is_variant(number: &Piece, word: &Piece) -> bool {
     counts && !word.broken && lexicon().class(&word.text) & class::VARIANT != 0
 }
 
+/// Single letters that name one of several: vitamin D, and in lower case where no article, pronoun or unit stands.
 fn letters(pieces: &[Piece]) -> Vec<char> {
-    let single = |piece: &&Piece| piece.name && piece.text.len() == 1;
-    pieces.iter().filter(single).filter_map(|piece| piece.text.chars().next()).collect()
+    // Words, and units behind a stroke: km/h.
+    const WORDS: [&str; 6] = ["a", "i", "o", "e", "s", "h"];
+    let behind_word = |at: usize| {
+        at.checked_sub(1).map(|before| &pieces[before]).is_some_and(|before| {
+            let class = lexicon().class(&before.text);
+            before.kind == Kind::Word
+                && before.text.len() > 1
+                && class & (class::FUNCTION | class::NOISE) == 0
+        })
+    };
+    let ends = |at: usize| pieces.get(at + 1).is_none_or(|next| next.broken);
+    let named = |at: usize| {
+        let piece = &pieces[at];
+        let small = !WORDS.contains(&piece.text.as_str()) || piece.text == "a" && ends(at);
+        let single = piece.text.len() == 1 && piece.text.as_bytes()[0].is_ascii_lowercase();
+        single && (piece.name || small && !piece.glued && behind_word(at))
+    };
+    (0..pieces.len()).filter(|at| named(*at)).filter_map(|at| pieces[at].text.chars().next()).collect()
 }
 
 fn sentence_bit(piece: &Piece) -> u64 {

@@ -212,7 +212,10 @@ fn measure(quantity: &mut Quantity, pieces: &[Piece], at: usize, mut used: usize
     let next = |k: usize| text(pieces, at + k);
     let before = at.checked_sub(1).map_or("", |before| text(pieces, before));
     if let Some((_, dimension, _)) = unit(before)
-        && matches!(before, "dollar" | "pound" | "euro" | "yen" | "usd" | "eur" | "gbp")
+        && matches!(
+            before,
+            "dollar" | "pound" | "euro" | "yen" | "rupee" | "usd" | "eur" | "gbp" | "inr" | "rs"
+        )
     {
         quantity.scale(dimension, if before == "pound" || before == "gbp" { 453.592 } else { 1.0 });
     }

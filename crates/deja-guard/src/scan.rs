@@ -331,6 +331,7 @@ impl Scanner {
             '£' => "pound",
             '€' => "euro",
             '¥' => "yen",
+            '₹' => "rupee",
             '&' => "and",
             'Ω' => "ohm",
             _ => "",
@@ -503,7 +504,7 @@ fn step(chars: &[char], at: usize, said: &[Piece]) -> Option<(&'static str, usiz
 }
 
 /// What stands before a name, shortened with a full stop. "Ms" is a unit too.
-const TITLES: [&str; 6] = ["mr", "mrs", "dr", "prof", "mt", "st"];
+const TITLES: [&str; 7] = ["mr", "mrs", "dr", "prof", "mt", "st", "rs"];
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.
 const TAG: usize = 64;

@@ -1,7 +1,7 @@
 //! Of how much two prompts speak: all or none, more or less.
 
 use crate::lexicon::class;
-use crate::prompt::{Prompt, Word};
+use crate::prompt::{Governor, Prompt, Word};
 use crate::quantity::Dimension;
 
 /// Quantifiers that cannot be exchanged: all against the first, only, except, none.
@@ -17,7 +17,13 @@ pub(super) fn quantifier(a: &Prompt, b: &Prompt) -> bool {
                 && q.quantifiers & class::LAST != 0
                 && q.quantifiers & class::FIRST == 0
     };
-    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a) || each(a, b) || each(b, a)
+    (a.quantifiers ^ b.quantifiers) & ALONE != 0
+        || against(a, b)
+        || against(b, a)
+        || each(a, b)
+        || each(b, a)
+        || several(a, b)
+        || several(b, a)
 }
 
 /// "Delete all messages", "delete a message".
@@ -28,6 +34,15 @@ fn each(a: &Prompt, b: &Prompt) -> bool {
         prompt.function.iter().any(|word| matches!(word.as_str(), "all" | "every" | "each"))
     };
     all(a) && !all(b) && a.words.iter().any(|word| several(word) && one(word))
+}
+
+/// "Recommend films", "recommend a film": how many an answer has of what is asked for.
+fn several(a: &Prompt, b: &Prompt) -> bool {
+    let plural = |word: &Word| !word.single && word.text.ends_with('s') && word.text != word.stem;
+    let free = |word: &Word| word.governor == Governor::None;
+    let one =
+        |word: &Word| b.words.iter().any(|other| other.single && other.stem == word.stem && free(other));
+    a.form.requests && b.form.requests && a.words.iter().any(|word| plural(word) && free(word) && one(word))
 }
 
 /// Quantifiers that one side has alone, of any kind.

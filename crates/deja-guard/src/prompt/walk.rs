@@ -227,8 +227,16 @@ impl Prompt {
         let between = &self.function[self.function.len() - usize::from(between)..];
         let unit = quantity::unit(&text).map(|(name, ..)| name);
         if let Some(name) = unit {
+            // "In minutes" is what the answer is to be in, "in second gear" is not.
+            let into = |word: &String| matches!(word.as_str(), "in" | "to" | "into");
+            if between.last().is_some_and(into) && text != "second" {
+                self.measures.push(name.to_owned());
+            }
             name.clone_into(&mut text);
         }
+        // "A 100-word summary" is no word.
+        let counted = matches!(self.said.last(), Some(Said::Number(_)));
+        let article = between.last().is_some_and(|word| matches!(word.as_str(), "a" | "an"));
         self.said.push(Said::Word(self.words.len() as u16));
         self.words.push(Word {
             stem: stem(&text),
@@ -240,7 +248,7 @@ impl Prompt {
             asks: self.asking & sentence_bit(piece) != 0,
             sentence: piece.sentence,
             begins,
-            single: between.last().is_some_and(|word| matches!(word.as_str(), "a" | "an")),
+            single: article && !counted,
             governor: walk.governor,
             place,
             slot: if walk.acts { Some(Slot::Done) } else { Slot::behind(between) },

@@ -6,6 +6,7 @@ mod alike;
 mod apart;
 mod code;
 mod denials;
+mod facing;
 mod forms;
 mod golden;
 mod kinds;

@@ -1,0 +1,90 @@
+//! Words of one kind that face each other, and what is typed in short.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn two_names_two_times_and_two_unknown_words_are_two() {
+    all_refused(
+        &[
+            ("How many people live in Madrid?", "Tell me the population of Vienna."),
+            ("Where should I eat in Nagoya?", "What are the best restaurants in Tokyo?"),
+            ("Boston weather tomorrow, please.", "How will the weather be in Boston this weekend?"),
+            ("how to use vlookup in a sheet", "how to use hlookup in a sheet"),
+            ("install k8s on ubuntu", "install k3s on ubuntu"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How many people live in Madrid?", "Tell me the population of Madrid."),
+            ("install k8s on ubuntu", "install kubernetes on ubuntu"),
+            ("what does i18n mean for my app", "what does internationalization mean for my app"),
+            ("Do weed vaporizers smell?", "Does vaporizing weed smell?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn a_single_letter_in_lower_case_names_one_of_several() {
+    all_refused(
+        &[
+            ("how do i tune my guitar to drop d", "how do i tune my guitar to drop c"),
+            ("foods with vitamin c", "foods with vitamin d"),
+            ("is hepatitis b curable", "is hepatitis c curable"),
+            ("Who was George W. Bush?", "Who was George H. W. Bush?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("foods with vitamin c", "which foods have vitamin C"),
+            ("how do i solve for x", "how do I solve for X?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn what_an_answer_is_in_and_how_many_it_has() {
+    all_refused(
+        &[
+            ("Tell me the speed of sound, in miles per hour.", "What is the speed of sound in knots?"),
+            ("How long is a marathon in miles?", "How long is a marathon in metres?"),
+            ("How heavy is a blue whale?", "How tall is a blue whale?"),
+            ("Recommend a film by Hitchcock.", "Recommend films by Hitchcock."),
+            ("Why was I charged twice for one order?", "Why was I charged once for two orders?"),
+            ("for i in range(10): print(i), why no output", "for i in range(10) print(i), why no output"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How long is a marathon in miles?", "What is the length of a marathon in miles?"),
+            ("Write a 100-word summary of Hamlet.", "Give me a summary of Hamlet that is 100 words long."),
+            ("What is the best phone under ₹ 20,000?", "What is the best phone under Rs. 20,000?"),
+            ("What is the best phone under 20,000 INR?", "What is the best phone under ₹20,000?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn what_is_refused_is_not_done_and_what_is_legal_is_allowed() {
+    all_passed(
+        &[
+            ("my dog refuses to eat, what should i do", "my dog does not eat, what should i do"),
+            ("Am I allowed to fish without a permit?", "Can I legally fish without a permit?"),
+            ("How do I clear the cache in Chrome?", "How do I clear the cache in Google Chrome?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("my dog refuses to eat, what should i do", "my dog wants to eat, what should i do"),
+            ("Is it legal to fish without a permit?", "Is it illegal to fish without a permit?"),
+            ("Is it legal to fish here?", "Is it unlawful to fish here?"),
+        ],
+        0.92,
+    );
+}
