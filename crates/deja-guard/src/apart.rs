@@ -35,7 +35,7 @@ pub(crate) struct Apart {
 pub(crate) enum Slot {
     /// Behind a preposition: in Ohio, for a cough.
     Governed,
-    /// The same of several words: in New Mexico.
+    /// There, or as the subject, several words: in New Mexico, "is Better Call Saul".
     Phrase,
     /// Behind an auxiliary, where the subject is, or another word that is in such a place.
     Named,
@@ -173,12 +173,14 @@ pub(crate) fn respelt(x: &str, y: &str) -> bool {
     short.bytes().next() == long.bytes().next() && (!ascii || missing <= short.len() / 4)
 }
 
-/// Whether the words are up to three in a row, behind a preposition.
+/// Whether the words are up to three in a row, behind a preposition, an auxiliary or an article.
 fn phrase(prompt: &Prompt, words: &[usize]) -> bool {
     const MOST: usize = 3;
     let word = |at: &usize| &prompt.words[*at];
     words.len() <= MOST
-        && words.first().is_some_and(|first| word(first).slot == Some(Slot::Governed))
+        && words.first().is_some_and(|first| {
+            matches!(word(first).slot, Some(Slot::Governed | Slot::Named | Slot::Determined))
+        })
         && words.windows(2).all(|two| word(&two[0]).place + 1 == word(&two[1]).place)
 }
 
@@ -488,6 +490,9 @@ mod tests {
             ("How much is a room in Lund?", "How much is a room in Palo Alto Cedar Grove?", ""),
             ("How much is a room in Lund?", "How much is a room in Palo and Alto?", ""),
             ("How much is a room in Lund?", "How much is a room for Palo Alto?", ""),
+            ("Do gift cards expire?", "Do points expire?", "phrase"),
+            ("Where is the ticket office?", "Where is the exit?", "phrase"),
+            ("How do I lift the ticket office?", "How do I paint the exit?", ""),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood oranges?", "named"),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood and oranges?", ""),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with my oranges?", ""),

@@ -120,3 +120,34 @@ fn everyday_rewordings_pass() {
         0.95,
     );
 }
+
+#[test]
+fn another_thing_of_several_words_is_another_subject() {
+    all_refused(
+        &[
+            ("Is Breaking Bad on Netflix?", "Is Better Call Saul on Netflix?"),
+            ("do gift cards expire", "do points expire"),
+            ("what does the check engine light mean", "what does the tire light mean"),
+            ("Where is the ticket office?", "Where is the lost property office?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("What is high blood pressure?", "What is hypertension?"),
+            ("How long is the flight to Rome?", "How long is the plane trip to Rome?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn near_words_of_one_craft_are_two() {
+    all_refused(
+        &[
+            ("vlookup with an exact match", "vlookup with an approximate match"),
+            ("how do i restart nginx", "how do i reload nginx"),
+        ],
+        0.92,
+    );
+}
