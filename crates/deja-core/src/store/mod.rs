@@ -132,6 +132,12 @@ pub trait Store:
         Ok(None)
     }
 
+    /// Builds the indexes that large scopes need and do not have yet, and ends when they are there, or another process builds
+    /// them. Searches see to that themselves, but scan until it is done; this is for what searches nothing, such as an import.
+    async fn index_grown(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Ends all work in order: what was acknowledged is on disk when this returns.
     async fn close(&self) -> Result<(), StoreError>;
 }

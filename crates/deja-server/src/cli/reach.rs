@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use deja_core::admin::Admin;
 use deja_core::audit::Actor;
 use deja_core::id::SystemEntropy;
+use deja_core::store::Store;
 use deja_store::{OpenError, StoreSettings};
 
 use crate::admin::{self, Command, Reply, execute, socket};
@@ -99,6 +100,11 @@ impl<'a> Reach<'a> {
         Ok(execute(&here.acting(Actor::Cli), Arc::unwrap_or_clone(command)).await?)
     }
 
+    /// The store, if it was opened here.
+    pub(super) fn store(&self) -> Option<&dyn Store> {
+        self.here.as_ref().map(|here| &*here.store)
+    }
+
     /// Closes the store, if it was opened.
     pub(super) async fn close(self) -> anyhow::Result<()> {
         match self.here {
@@ -133,7 +139,7 @@ fn key_directory(path: &Path, begins: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn admin_over(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<Admin> {
+async fn admin_over(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<Admin> {
     let key = config.master_key.as_ref();
     let vault = Vault::load(key, &config.data_dir, Arc::new(SystemEntropy), &*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));

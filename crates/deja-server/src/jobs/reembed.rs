@@ -29,6 +29,7 @@ const PROBE: &str = "hello";
 
 /// Gives entries vectors of this embedder: at the start, when entries were imported here, and once in a while, because
 /// another process may have imported some, or ended in the middle. Until then they are found by the same prompt only.
+/// Behind that come the indexes that the store builds when an import is over.
 pub async fn run(
     store: Arc<dyn Store>,
     embedder: Arc<dyn Embedder>,
@@ -37,23 +38,31 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop, patience: PATIENCE };
+    let mut is_due = true;
     loop {
         if let Err(error) = job.pass().await {
             tracing::error!("embedding stored entries stopped: {error}; it goes on later");
         }
-        if stop.run_until_cancelled(wait(&imported)).await.is_none() {
-            return;
+        if is_due && let Some(Err(error)) = stop.run_until_cancelled(store.index_grown()).await {
+            tracing::warn!("no index yet, so large scopes are searched slowly: {error}");
+        }
+        match stop.run_until_cancelled(wait(&imported)).await {
+            Some(has_more) => is_due = has_more,
+            None => return,
         }
     }
 }
 
-/// Waits for the next pass. An import comes in batches, and what is counted before its last one is no total. Imports that
-/// follow each other without a pause are not waited for longer than a pass without an import.
-async fn wait(imported: &Notify) {
-    if timeout(EVERY, imported.notified()).await.is_ok() {
+/// Waits for the next pass, and says whether something was imported. An import comes in batches, and what is counted before
+/// its last one is no total. Imports that follow each other without a pause are not waited for longer than a pass without an
+/// import.
+async fn wait(imported: &Notify) -> bool {
+    let has_more = timeout(EVERY, imported.notified()).await.is_ok();
+    if has_more {
         let over = async { while timeout(QUIET, imported.notified()).await.is_ok() {} };
         let _ = timeout(EVERY, over).await;
     }
+    has_more
 }
 
 struct Job<'a> {
@@ -274,7 +283,7 @@ mod tests {
         };
         let began = tokio::time::Instant::now();
         tokio::select! {
-            () = wait(&imported) => {}
+            _ = wait(&imported) => {}
             () = batches => {}
         }
         assert_eq!(began.elapsed(), EVERY);

@@ -13,10 +13,11 @@ use deja_core::store::StoreError;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::connections::Connections;
-use super::fault::describe;
+use super::fault::{describe, unavailable};
 use super::rows::get;
 use super::server::Server;
 
@@ -26,6 +27,15 @@ const WIDEST: i32 = 4_000;
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 /// With the dimension added, the number of the lock that the replica which builds holds.
 const LOCK: i64 = 0x6465_6a61_0000;
+
+/// What the connection that builds is told first. It takes its time, and waits for transactions of others (there is no
+/// `transaction_timeout` before PostgreSQL 17). A graph that does not fit into the memory is built at a seventh of the speed, so
+/// more that the administrator gave stays.
+const SESSION: &str = "
+    SELECT set_config(name, '0', false) FROM pg_settings
+    WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout');
+    SELECT set_config(name, greatest(setting::bigint, 262144) || 'kB', false) FROM pg_settings
+    WHERE name = 'maintenance_work_mem'";
 
 /// Which graphs are there.
 pub(super) struct Graphs {
@@ -79,6 +89,17 @@ impl Graphs {
         false
     }
 
+    /// Builds the graph for vectors of this dimension, unless it is there or another process is at it.
+    pub(super) async fn build(&self, dimension: i32) -> Result<(), StoreError> {
+        if dimension > WIDEST || self.known.lock().ready.contains(&dimension) {
+            return Ok(());
+        }
+        if told(&self.connections, ensure(&self.server, dimension)).await.map_err(unavailable)? {
+            self.known.lock().ready.insert(dimension);
+        }
+        Ok(())
+    }
+
     /// Stops what is being built. The server gives up when it notices; the next process builds anew.
     pub(super) fn close(&self) {
         for building in self.known.lock().building.drain(..) {
@@ -130,23 +151,38 @@ async fn build(client: &Client, dimension: i32) -> Result<bool, Error> {
         return Ok(false);
     }
     tracing::info!(dimension, "a scope is large, or soon will be: building a graph index");
-    client.batch_execute("SET statement_timeout = 0; SET maintenance_work_mem = '256MB'").await?;
+    client.batch_execute(SESSION).await?;
+    let drop = format!("DROP INDEX CONCURRENTLY {name}");
     match is_valid(client, &name).await? {
         Some(true) => return Ok(true),
         // Left by a replica that ended in the middle.
-        Some(false) => client.batch_execute(&format!("DROP INDEX CONCURRENTLY {name}")).await?,
+        Some(false) => client.batch_execute(&drop).await?,
         None => {}
     }
-    let sql = format!(
+    let create = format!(
         "CREATE INDEX CONCURRENTLY {name} ON vectors
          USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops)
          WITH (m = 24, ef_construction = 128) WHERE dimension = {dimension}"
     );
-    client.batch_execute(&sql).await?;
+    match client.batch_execute(&create).await {
+        // Processes that build together need shared memory, of which a container may have 64 MB.
+        Err(error) if lacks_room(&error) => {
+            tracing::info!(dimension, reason = describe(&error), "building with one process");
+            client.batch_execute("SET max_parallel_maintenance_workers = 0").await?;
+            client.batch_execute(&drop).await?;
+            client.batch_execute(&create).await?;
+        }
+        created => created?,
+    }
     // The planner weighs graph and scan by its statistics, which may be as old as the table is new.
     client.batch_execute("ANALYZE vectors").await?;
     tracing::info!(dimension, "the graph index is built");
     Ok(true)
+}
+
+/// Whether a statement failed since memory or disk was full.
+fn lacks_room(error: &Error) -> bool {
+    matches!(error.code(), Some(code) if [SqlState::DISK_FULL, SqlState::OUT_OF_MEMORY].contains(code))
 }
 
 /// Whether the index is complete; `None` if there is none.

@@ -94,6 +94,13 @@ impl Store for PostgresStore {
         graphs::progress(&self.connections).await
     }
 
+    async fn index_grown(&self) -> Result<(), StoreError> {
+        for dimension in self.plans.grown(&self.connections).await? {
+            self.graphs.build(dimension).await?;
+        }
+        Ok(())
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         self.graphs.close();
         self.notifications.close();

@@ -202,8 +202,8 @@ fn without_hosts(all: &Config) -> Config {
 const GRAPH_STEPS: u32 = 5_000;
 
 /// What each connection is told first. The server gives up a little after the caller did, and notices a caller
-/// that is gone; a graph is searched until enough candidates pass the filter, or it took [`GRAPH_STEPS`]. Nothing is
-/// compiled: up to version 17 the planner adds 10^10 to the cost of a plan with a sort that [`Connections::in_graph`]
+/// that is gone; a graph is searched until enough candidates pass the filter, or it took [`GRAPH_STEPS`]. Statements lock what they
+/// count on: serializable transactions, which a role or a database may ask for, would fail beside each other. Nothing is compiled: up to version 17 the planner adds 10^10 to the cost of a plan with a sort that [`Connections::in_graph`]
 /// forbids, and takes a search of a millisecond for worth compiling, which takes a hundred.
 ///
 /// [`Connections::in_graph`]: super::connections::Connections::in_graph
@@ -214,6 +214,7 @@ fn session(settings: &PostgresSettings) -> String {
          SET lock_timeout = {call};
          SET idle_in_transaction_session_timeout = {call};
          SET client_connection_check_interval = 1000;
+         SET default_transaction_isolation = 'read committed';
          SET TimeZone = 'UTC';
          SET jit = off;
          SET hnsw.iterative_scan = strict_order;

@@ -14,8 +14,8 @@ use deja_store::{OpenError, PostgresSettings, StoreSettings};
 
 use super::import::{Bad, Sink};
 use super::pages::Pages;
-use super::progress;
 use super::summary::{ImportSummary, named};
+use super::{index, progress};
 use crate::admin;
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
@@ -144,6 +144,7 @@ async fn copy_all(
         let alone = target.alone().await?;
         people::ranks(&**source, alone.as_deref().unwrap_or(&**target), &both).await?;
     }
+    index(&**target).await;
     Ok(Copied { summary: sink.summary, refused: sink.left, taken, forgotten, people })
 }
 

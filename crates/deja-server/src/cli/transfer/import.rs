@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 
 use super::pages::unexpected;
 use super::summary::{ImportSummary, Told};
-use super::{lines, progress};
+use super::{index, lines, progress};
 use crate::admin::{Command, Reply};
 use crate::cli::args::ImportTask;
 use crate::cli::reach::Reach;
@@ -41,8 +41,13 @@ pub(in crate::cli) async fn import(
     let open = Open { keys: task.with_keys, providers: task.with_projects, ..Open::default() };
     let mut sink = Sink::new(bad, open);
     let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
-    reach.close().await?;
     bar.finish_and_clear();
+    if done.is_ok()
+        && let Some(store) = reach.store()
+    {
+        index(store).await;
+    }
+    reach.close().await?;
     done?;
     sink.summary.print(task.form.json, out)
 }

@@ -73,11 +73,6 @@ pub(in super::super) async fn insert(
             return Ok(Inserted::Twin(Arc::new(twin)));
         }
         if stored || replace(connections, &new, owner).await? {
-            if let Some((_, embedding)) = &new.vector
-                && store.plans.grows(&new.scope.key())
-            {
-                store.graphs.covers(vectors::dimension(embedding));
-            }
             return Ok(Inserted::New);
         }
     }

@@ -7,10 +7,9 @@
 //! full precision.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use deja_core::cache::{Candidate, Scope, ScopeKey};
+use deja_core::cache::{Candidate, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::store::{Probe, StoreError};
 use half::f16;
@@ -29,8 +28,6 @@ const BELIEVED: Duration = Duration::from_secs(30);
 /// The part of a large scope's entries from which on the graph is built, so that it is there in time: on a table of so many
 /// that takes a second, and from then on each entry joins the graph as it is stored.
 const EARLY: i64 = 4;
-/// How long it is remembered how many entries this process has put into a scope.
-const COUNTED: Duration = Duration::from_hours(1);
 /// How many of the nearest a search keeps in view on its way through the graph (`ef_search`): enough for nearly
 /// every prompt that has a neighbour.
 const QUICK: u32 = 64;
@@ -46,21 +43,20 @@ pub(in super::super) struct Plans {
     /// Entries of a scope beyond which the graph is asked, in a table of up to 250,000.
     graph_from: i64,
     large: moka::sync::Cache<[u8; 32], bool>,
-    /// Entries that this process put into a scope: an import searches for nothing.
-    put: moka::sync::Cache<[u8; 32], Arc<AtomicI64>>,
 }
 
 impl Plans {
     pub(in super::super) fn new(graph_from: u64) -> Self {
         let large = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(BELIEVED).build();
-        let put = moka::sync::Cache::builder().max_capacity(100_000).time_to_idle(COUNTED).build();
-        Self { graph_from: signed(graph_from), large, put }
+        Self { graph_from: signed(graph_from), large }
     }
 
-    /// Takes in that an entry was put into a scope. Whether so many were that it may soon be large.
-    pub(super) fn grows(&self, key: &ScopeKey) -> bool {
-        let put = self.put.get_with(key.0, Arc::default);
-        put.fetch_add(1, Ordering::Relaxed) >= self.graph_from / EARLY
+    /// The dimensions of vectors of which a scope has so many that it is large, or may soon be.
+    pub(in super::super) async fn grown(&self, connections: &Connections) -> Result<Vec<i32>, StoreError> {
+        let sql = "SELECT DISTINCT dimension FROM vectors WHERE dimension IS NOT NULL
+                   GROUP BY project_id, scope_key, dimension HAVING count(*) > $1";
+        let rows = connections.bulk(sql, &[&(self.graph_from / EARLY)]).await?;
+        rows.iter().map(|row| get(row, 0)).collect()
     }
 }
 
