@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deja_core::embedding::EmbedError;
-use deja_core::queue::{Owner, Pace, Queue};
+use deja_core::queue::{Owner, Queue};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Texts that a server has at once, to begin with.
-const AT_FIRST: usize = 16;
-/// The same, however slow it is.
-const FEWEST: usize = 4;
-/// The part of the deadline that a text may take at the server. If they take longer on average, it has too many of them.
-const PART: u32 = 2;
+/// Texts that a server has at once, to begin with and however slow it is. How long they take shows how fast it is by itself.
+const FEW: usize = 2;
+/// A text may take so many times as long as one of few.
+const SLOWER: f64 = 4.0;
+/// The part of the deadline that a text may take at the server.
+const PART: f64 = 2.0;
+/// So many of the last texts count.
+const LAST: f64 = 16.0;
 
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -24,25 +26,33 @@ pub(super) struct Turns {
     /// The most texts that wait, and that the server has.
     most: usize,
     patience: Duration,
-    pace: Pace,
     places: Mutex<Places>,
 }
 
 #[derive(Debug)]
 struct Places {
-    all: usize,
+    /// How many there are. A part of one counts once it is whole.
+    all: f64,
     taken: usize,
+    /// How long a text took lately, in seconds; 0 while nothing is known.
+    time: f64,
+    /// The same while the server had few.
+    time_of_few: f64,
 }
 
 /// The place of a text that the server has.
 #[derive(Debug)]
-struct Place(Option<Arc<Turns>>);
+struct Place {
+    turns: Option<Arc<Turns>>,
+    /// Whether it was one of few.
+    of_few: bool,
+}
 
 impl Turns {
     pub(super) fn new(most: usize, patience: Duration) -> Self {
         let most = most.max(1);
-        let places = Mutex::new(Places { all: AT_FIRST.min(most), taken: 0 });
-        Self { waiting: Queue::new(most), most, patience, pace: Pace::default(), places }
+        let places = Places { all: FEW.min(most) as f64, taken: 0, time: 0.0, time_of_few: 0.0 };
+        Self { waiting: Queue::new(most), most, patience, places: Mutex::new(places) }
     }
 
     /// What `reading` gives, which begins when it has its turn. Both have one deadline.
@@ -61,9 +71,9 @@ impl Turns {
             // The server goes on if the caller hangs up, so the place stays taken.
             #[expect(clippy::disallowed_methods, reason = "it ends within its deadline")]
             let reading = tokio::spawn(async move {
-                let (_place, began) = (place, Instant::now());
+                let (place, began) = (place, Instant::now());
                 let read = timeout(turns.patience, reading).await.unwrap_or(Err(EmbedError::Timeout));
-                turns.took(began.elapsed(), &read);
+                turns.took(began.elapsed(), place.of_few, &read);
                 read
             });
             reading.await.map_err(|error| EmbedError::Failed(error.to_string()))?
@@ -74,32 +84,56 @@ impl Turns {
     /// Gives the places that are free to those whose turn it is.
     fn serve(self: &Arc<Self>) {
         let mut places = self.places.lock();
-        while places.taken < places.all {
+        while !places.are_taken() {
             let Some(teller) = self.waiting.try_next() else { return };
-            match teller.send(Place(Some(Arc::clone(self)))) {
+            let place = Place { turns: Some(Arc::clone(self)), of_few: places.taken < FEW };
+            match teller.send(place) {
                 Ok(()) => places.taken += 1,
                 // Its caller hung up, and it was not counted.
-                Err(mut place) => drop(place.0.take()),
+                Err(mut place) => drop(place.turns.take()),
             }
         }
     }
 
-    /// Takes in that the server took so long for a text: it gets more of them at once, or fewer.
-    fn took<T>(&self, time: Duration, read: &Result<T, EmbedError>) {
-        self.pace.took(time);
-        let too_many = self.pace.mean() > self.patience / PART || matches!(read, Err(EmbedError::Overloaded));
-        let mut places = self.places.lock();
-        if too_many {
-            places.all = (places.all - 1).max(FEWEST.min(self.most));
-        } else if read.is_ok() && places.taken >= places.all {
-            places.all = (places.all + 1).min(self.most);
+    /// Takes in that the server took so long for a text. The number of places follows the window of FAST TCP (Jin, Wei and Low,
+    /// 2004): it goes half of the way to where, if times grow with it, a text takes [`SLOWER`] times as long as one of few. A
+    /// server that is no slower with more texts gets more; one on which they queue keeps a short queue.
+    fn took<T>(&self, time: Duration, of_few: bool, read: &Result<T, EmbedError>) {
+        let places = &mut *self.places.lock();
+        let step = match read {
+            Ok(_) | Err(EmbedError::Timeout) => {
+                places.note(time.as_secs_f64(), of_few);
+                let may_take = (SLOWER * places.time_of_few).min(self.patience.as_secs_f64() / PART);
+                (may_take / places.time - 1.0).clamp(-0.5, 2.0) / 2.0
+            }
+            Err(EmbedError::Overloaded) => -0.5,
+            Err(_) => return,
+        };
+        if step < 0.0 || places.are_taken() {
+            places.all = (places.all + step).clamp(FEW.min(self.most) as f64, self.most as f64);
         }
+    }
+}
+
+impl Places {
+    fn are_taken(&self) -> bool {
+        self.taken >= self.all as usize
+    }
+
+    fn note(&mut self, time: f64, of_few: bool) {
+        let mean = |old: f64| if old == 0.0 { time } else { old + (time - old) / LAST };
+        self.time = mean(self.time);
+        if of_few {
+            self.time_of_few = mean(self.time_of_few);
+        }
+        // A server that is faster now would otherwise look slow by itself until it has few texts again.
+        self.time_of_few = self.time_of_few.min(self.time);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(turns) = self.0.take() {
+        if let Some(turns) = self.turns.take() {
             turns.places.lock().taken -= 1;
             turns.serve();
         }
@@ -113,27 +147,58 @@ mod tests {
 
     use super::*;
 
+    /// The least and the greatest number of texts that a server has after a while, which takes `time` for one of so many.
+    fn settled(turns: &Turns, time: impl Fn(usize) -> Duration) -> (usize, usize) {
+        let mut seen = (usize::MAX, 0);
+        for text in 0..4_000 {
+            let all = turns.places.lock().all as usize;
+            turns.places.lock().taken = all;
+            turns.took(time(all), all <= FEW, &Ok(()));
+            if text >= 2_000 {
+                seen = (seen.0.min(all), seen.1.max(all));
+            }
+        }
+        seen
+    }
+
     #[test]
-    fn a_server_has_as_many_texts_as_it_reads_in_time() {
+    fn a_server_has_as_many_texts_as_keep_it_busy() {
+        let turns = || Turns::new(100, Duration::from_secs(2));
+        // One after the other: a few more than few, however fast it is.
+        for rate in [20, 200, 2_000] {
+            let (least, most) = settled(&turns(), |all| Duration::from_secs(all as u64) / rate);
+            assert!(least >= FEW && most <= 10 && most - least <= 1, "{rate}: {least} to {most}");
+        }
+        // All at once: as many as there may be.
+        assert_eq!(settled(&turns(), |_| Duration::from_millis(500)), (100, 100));
+        // More at once take longer, but not much.
+        let (least, most) = settled(&turns(), |all| Duration::from_millis(10 + all as u64));
+        assert!(least >= 30 && most <= 40 && most - least <= 1, "{least} to {most}");
+        // It takes more than half of the deadline, whatever it has.
+        assert_eq!(settled(&turns(), |_| Duration::from_millis(1_100)), (FEW, FEW));
+    }
+
+    #[test]
+    fn a_server_that_changes_its_pace_is_known_anew() {
         let turns = Turns::new(100, Duration::from_secs(4));
-        let all = || turns.places.lock().all;
+        for time in [10, 200, 10] {
+            assert_eq!(settled(&turns, |_| Duration::from_millis(time)), (100, 100), "{time}");
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_of_the_time_changes_nothing() {
+        let turns = Turns::new(100, Duration::from_secs(4));
+        let all = || turns.places.lock().all as usize;
         for _ in 0..100 {
-            turns.took(Duration::from_secs(3), &Ok(()));
+            turns.took(Duration::from_millis(1), true, &Ok(()));
         }
-        assert_eq!(all(), FEWEST);
-        for _ in 0..200 {
-            turns.took(Duration::from_millis(1), &Ok(()));
-        }
-        assert_eq!(all(), FEWEST, "they were not all taken");
-        turns.places.lock().taken = 100;
-        for _ in 0..200 {
-            turns.took(Duration::from_millis(1), &Ok(()));
-        }
-        assert_eq!(all(), 100);
-        turns.took(Duration::from_millis(1), &Err::<(), _>(EmbedError::Failed(String::new())));
-        assert_eq!(all(), 100, "an error tells nothing");
-        turns.took(Duration::from_millis(1), &Err::<(), _>(EmbedError::Overloaded));
-        assert_eq!(all(), 99);
+        assert_eq!(all(), FEW, "they were not all taken");
+        turns.places.lock().all = 50.0;
+        turns.took(Duration::from_secs(3), false, &Err::<(), _>(EmbedError::Failed(String::new())));
+        assert_eq!(all(), 50, "an error");
+        turns.took(Duration::from_millis(1), false, &Err::<(), _>(EmbedError::Overloaded));
+        assert_eq!(all(), 49);
     }
 
     #[tokio::test]
