@@ -102,7 +102,8 @@ impl Turns {
         let places = &mut *self.places.lock();
         let step = match read {
             Ok(_) | Err(EmbedError::Timeout) => {
-                places.note(time.as_secs_f64(), of_few);
+                // A coarse clock may see no time pass.
+                places.note(time.max(Duration::from_nanos(1)).as_secs_f64(), of_few);
                 let may_take = (SLOWER * places.time_of_few).min(self.patience.as_secs_f64() / PART);
                 (may_take / places.time - 1.0).clamp(-0.5, 2.0) / 2.0
             }
@@ -174,6 +175,7 @@ mod tests {
         // More at once take longer, but not much.
         let (least, most) = settled(&turns(), |all| Duration::from_millis(10 + all as u64));
         assert!(least >= 30 && most <= 40 && most - least <= 1, "{least} to {most}");
+        assert_eq!(settled(&turns(), |_| Duration::ZERO), (100, 100));
         // It takes more than half of the deadline, whatever it has.
         assert_eq!(settled(&turns(), |_| Duration::from_millis(1_100)), (FEW, FEW));
     }
