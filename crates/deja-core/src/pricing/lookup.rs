@@ -1,10 +1,12 @@
 //! Finding a model in the price table: which ids may stand for a model, in order.
 //!
 //! Only forms that name the same model are tried: a provider prefix, a path before the name, a date or
-//! version at its end, the base of a fine-tune. What begins alike is not the same model: `gpt-4o` is no price
+//! version at its end, the base of a fine-tune. An id without a date, or with `-latest`, may be an alias: it
+//! stands for the same id with the newest date. What begins alike is not the same model: `gpt-4o` is no price
 //! for `gpt-4o-foo`.
 
 use std::collections::HashMap;
+use std::iter;
 
 use super::{ModelPrice, PriceTable};
 
@@ -19,25 +21,33 @@ impl PriceTable {
 
     /// The price of `model` at `provider`, and the key it was found under.
     pub fn find_model(&self, provider: &str, model: &str) -> Option<(&ModelPrice, &str)> {
-        find(&self.models, provider, model).or_else(|| find(&self.embeddings, provider, model))
+        self.find_in(&self.models, provider, model)
+            .or_else(|| self.find_in(&self.embeddings, provider, model))
     }
 
     /// The most tokens that `model` at `provider` writes in one answer.
     pub fn output_limit(&self, provider: &str, model: &str) -> Option<u32> {
-        find(&self.output_limits, provider, model).map(|(limit, _)| *limit)
+        self.find_in(&self.output_limits, provider, model).map(|(limit, _)| *limit)
+    }
+
+    /// What `map` has for `model` at `provider`, and the key it was found under.
+    fn find_in<'a, T>(
+        &self,
+        map: &'a HashMap<Box<str>, T>,
+        provider: &str,
+        model: &str,
+    ) -> Option<(&'a T, &'a str)> {
+        let exact = |key: &str| map.get_key_value(key).map(|(key, found)| (found, key.as_ref()));
+        let dated = |base: &str| exact(self.newest.get(base)?);
+        // Most models are found as they are: the other names are made only for the rest.
+        find_name(exact, provider, model)
+            .or_else(|| names(model).into_iter().skip(1).find_map(|name| find_name(exact, provider, name)))
+            .or_else(|| aliases(model).find_map(|name| find_name(dated, provider, name)))
     }
 }
 
-/// What `map` has for `model` at `provider`, and the key it was found under.
-fn find<'a, T>(map: &'a HashMap<Box<str>, T>, provider: &str, model: &str) -> Option<(&'a T, &'a str)> {
-    // Most models are found as they are: the other names are made only for the rest.
-    find_name(map, provider, model)
-        .or_else(|| names(model).into_iter().skip(1).find_map(|name| find_name(map, provider, name)))
-}
-
-/// What `map` has for `name` under the keys that the name may have at `provider`, best first.
-fn find_name<'a, T>(map: &'a HashMap<Box<str>, T>, provider: &str, name: &str) -> Option<(&'a T, &'a str)> {
-    let under = |key: &str| map.get_key_value(key).map(|(key, found)| (found, key.as_ref()));
+/// What is `under` the keys that `name` may have at `provider`, best first.
+fn find_name<T>(under: impl Fn(&str) -> Option<T>, provider: &str, name: &str) -> Option<T> {
     match provider {
         "openai" | "anthropic" => under(name).or_else(|| under(&format!("{provider}/{name}"))),
         // A bare `gemini-*` is the price at Vertex AI; the Gemini API has entries of its own.
@@ -56,16 +66,47 @@ fn names(model: &str) -> Vec<&str> {
         names.extend(without_version(base));
         return names;
     }
-    let mut names = vec![model];
-    let mut rest = model;
-    while let Some((_, name)) = rest.split_once('/') {
-        names.push(name);
-        rest = name;
-    }
+    let mut names: Vec<_> = paths(model).collect();
     for at in 0..names.len() {
         names.extend(without_version(names[at]));
     }
     names
+}
+
+/// `model` as is, and without one and more of the parts before its name.
+fn paths(model: &str) -> impl Iterator<Item = &str> {
+    iter::successors(Some(model), |path| Some(path.split_once('/')?.1))
+}
+
+/// The ids without a date for which `model` may be an alias, best first.
+fn aliases(model: &str) -> impl Iterator<Item = &str> {
+    paths(model).flat_map(|name| iter::once(name).chain(name.strip_suffix("-latest")))
+}
+
+/// Of the ids that end in a date, the newest for each id without it.
+pub(super) fn newest<'a>(ids: impl Iterator<Item = &'a Box<str>>) -> HashMap<Box<str>, Box<str>> {
+    let mut newest = HashMap::<&str, (u32, &str)>::new();
+    for id in ids {
+        if let Some((base, date)) = dated(id) {
+            let known = newest.entry(base).or_insert((date, id));
+            *known = (*known).max((date, id));
+        }
+    }
+    newest.into_iter().map(|(base, (_, id))| (base.into(), id.into())).collect()
+}
+
+/// An id without its date, and the date, if it has a year: without one, nobody can tell which is newer.
+fn dated(id: &str) -> Option<(&str, u32)> {
+    let base = without_version(id)?;
+    let version = id[base.len()..].strip_prefix('-')?;
+    let digits = version.replace('-', "");
+    let number: u32 = digits.parse().ok()?;
+    match (digits.len(), version.len()) {
+        (8, 8 | 10) => Some((base, number)),
+        // -MM-YYYY
+        (6, 7) => Some((base, number % 10_000 * 10_000 + number / 10_000 * 100)),
+        _ => None,
+    }
 }
 
 /// `name` without the date or version at its end, if it ends in one.
@@ -133,6 +174,7 @@ mod tests {
         ("openai", "gpt-4o-2024-11-20", "gpt-4o-2024-11-20", 2.50, 10.0),
         ("openai", "gpt-4o-2031-12-24", "gpt-4o", 2.50, 10.0),
         ("openai", "gpt-5.4", "gpt-5.4", 2.50, 15.0),
+        ("openai", "gpt-4o-latest", "gpt-4o", 2.50, 10.0),
         ("openai", "gpt-5.6-terra", "gpt-5.6-terra", 2.00, 12.0),
         ("openai", "gpt-6.2-sol", "gpt-6.2-sol", 2.00, 10.0),
         ("openai", "ft:gpt-4o-mini-2024-07-18:acme::9x", "ft:gpt-4o-mini-2024-07-18", 0.30, 1.20),
@@ -142,6 +184,10 @@ mod tests {
         ("anthropic", "claude-haiku-4-5-20251001", "claude-haiku-4-5-20251001", 1.0, 5.0),
         ("anthropic", "claude-opus-5-5-20261224", "claude-opus-5-5", 4.0, 20.0),
         ("anthropic", "claude-haiku-5-5", "claude-haiku-5-5", 0.10, 0.50),
+        ("anthropic", "claude-3-opus", "claude-3-opus-20240229", 15.0, 75.0),
+        ("anthropic", "claude-3-7-sonnet-latest", "claude-3-7-sonnet-20250219", 3.0, 15.0),
+        ("our-proxy", "anthropic/claude-opus-4", "claude-opus-4-20250514", 15.0, 75.0),
+        ("google", "gemini-2.5-flash-preview", "gemini/gemini-2.5-flash-preview-09-2025", 0.30, 2.50),
         ("google", "gemini-2.5-pro", "gemini/gemini-2.5-pro", 1.25, 10.0),
         ("google", "models/gemini-2.5-flash", "gemini/gemini-2.5-flash", 0.30, 2.50),
         ("google", "gemini-2.5-flash-007", "gemini/gemini-2.5-flash", 0.30, 2.50),
@@ -237,6 +283,10 @@ mod tests {
             "gpt-4o@tomorrow",
             "gpt-4o-mini-2407",
             "GPT-4o",
+            // What has a date already is no alias, and a date without a year is neither new nor old.
+            "claude-3-opus-20990101",
+            "gpt-4-32k",
+            "claude-3-5-sonnet-latest",
         ] {
             let found = table.find("openai", None, model);
             assert_eq!(
@@ -254,6 +304,47 @@ mod tests {
         assert_eq!(key(Some("gpt-4o-2024-05-13"), "gpt-4o"), Some("gpt-4o"));
         assert_eq!(key(Some("gpt-4o-2024-11-20"), "our-alias"), Some("gpt-4o-2024-11-20"));
         assert_eq!(key(Some("unheard-of"), "our-alias"), None);
+    }
+
+    #[test]
+    fn an_alias_stands_for_the_newest_date() {
+        let map = |ids: &[&str]| {
+            let price = |id| {
+                format!(r#""{id}":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":0}}"#)
+            };
+            let ids: Vec<_> = ids.iter().map(price).collect();
+            PriceTable::parse(format!("{{{}}}", ids.join(",")).as_bytes()).unwrap()
+        };
+        let table = map(&[
+            "a-2024-05-13",
+            "a-20250101",
+            "a-2024-11-20",
+            "b-preview-12-2025",
+            "b-preview-02-2026",
+            "c-0613",
+            "c-1106",
+            "d-preview-05-20",
+            "e@20250101",
+            "f-20240101-v1:0",
+            "own/g-20240101",
+            "g-20250101",
+        ]);
+        for (model, key) in [
+            ("a", Some("a-20250101")),
+            ("a-latest", Some("a-20250101")),
+            ("x/a", Some("a-20250101")),
+            ("b-preview", Some("b-preview-02-2026")),
+            ("g", Some("own/g-20240101")),
+            ("a-2023-01-01", None),
+            ("a-preview", None),
+            ("b", None),
+            ("c", None),
+            ("d-preview", None),
+            ("e", None),
+            ("f", None),
+        ] {
+            assert_eq!(table.find_model("own", model).map(|(_, key)| key), key, "{model}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::lookup::newest;
 use super::{LongInputPrice, ModelPrice, PicoUsdPerToken, Rates};
 use crate::clock::Timestamp;
 
@@ -29,6 +30,8 @@ pub struct PriceTable {
     /// Apart, since they can be asked for no answer.
     pub(super) embeddings: HashMap<Box<str>, ModelPrice>,
     pub(super) output_limits: HashMap<Box<str>, u32>,
+    /// By an id without a date, the one with the newest date.
+    pub(super) newest: HashMap<Box<str>, Box<str>>,
     revision: Option<Box<str>>,
     as_of: Option<Timestamp>,
     skipped: usize,
@@ -97,6 +100,7 @@ impl PriceTable {
                 }
             }
         }
+        table.newest = newest(table.models.keys().chain(table.embeddings.keys()));
         if table.models.is_empty() { Err(PriceTableError::Empty) } else { Ok(table) }
     }
 
