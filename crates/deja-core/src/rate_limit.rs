@@ -1,7 +1,7 @@
 //! The rate limit: GCRA (generic cell rate algorithm, ITU-T I.371) per project, as a pure function.
 //!
-//! The state of a bucket is one number, the theoretical arrival time (TAT): the moment at which the bucket
-//! would be full again. With emission interval T = 60 s / rpm and a capacity of `burst` requests, a request at
+//! The state of a bucket is the theoretical arrival time (TAT), the moment at which the bucket would be full
+//! again, and the time of the last request, by which a clock shows that was set back. With emission interval T = 60 s / rpm and a capacity of `burst` requests, a request at
 //! `now` is allowed if after it the bucket needs at most `burst` x T to refill.
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,8 @@ use crate::clock::Timestamp;
 
 /// A minute in nanoseconds.
 pub const MINUTE: i64 = 60_000_000_000;
+/// Nanoseconds that the times of requests which come at once may be out of order.
+const UNORDERED: i64 = 1_000_000_000;
 /// Keeps T at 60 us or more, so that rounding T to whole nanoseconds cannot matter.
 pub(crate) const MAX_PER_MINUTE: u32 = 1_000_000;
 
@@ -62,11 +64,13 @@ impl Quota {
     }
 }
 
-/// A bucket's state: the moment at which it is full again. A new bucket is full.
+/// A bucket's state. A new bucket is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
-    /// The theoretical arrival time.
+    /// The theoretical arrival time: the moment at which it is full again.
     pub full_at: Timestamp,
+    /// The time of the last request.
+    pub seen: Timestamp,
 }
 
 /// The owner of a limit.
@@ -122,12 +126,18 @@ impl Decision {
 
 /// Takes one request from `bucket`. A refused request takes nothing.
 pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) {
-    let now = now.as_nanos();
+    let (full_at, seen) = (bucket.full_at.as_nanos(), bucket.seen.as_nanos());
+    let (now, full_at) = match seen.saturating_sub(now.as_nanos()) {
+        // The clock was set back. Nobody knows how long ago the last request was: the bucket is full.
+        back if back > UNORDERED => (now.as_nanos(), now.as_nanos()),
+        back if back > 0 => (seen, full_at),
+        _ => (now.as_nanos(), full_at),
+    };
     let interval = quota.interval();
     let capacity = quota.capacity();
-    // A bucket further ahead than a full drain is from a clock that went back, or from a larger quota:
-    // without the bound such a project would be locked out for that long.
-    let start = bucket.full_at.as_nanos().clamp(now, now.saturating_add(capacity));
+    // A bucket further ahead than a full drain is from a larger quota: without the bound such a project would be locked out
+    // for that long.
+    let start = full_at.clamp(now, now.saturating_add(capacity));
     let after = start.saturating_add(interval);
     let allowed = after - now <= capacity;
     let full_at = if allowed { after } else { start };
@@ -141,7 +151,7 @@ pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) 
         reset: full_at.saturating_add(999_999_999).div_euclid(1_000_000_000),
         retry_after: u32::try_from((wait + 999_999_999) / 1_000_000_000).unwrap_or(u32::MAX),
     };
-    (Bucket { full_at: Timestamp::from_nanos(full_at) }, decision)
+    (Bucket { full_at: Timestamp::from_nanos(full_at), seen: Timestamp::from_nanos(now) }, decision)
 }
 
 #[cfg(test)]
@@ -211,7 +221,8 @@ mod tests {
             [(1, 60), (1_000_000_000, 59), (1_000_000_001, 59), (59_000_000_000, 1), (MINUTE - 1, 1)]
         {
             let (left, refused) = take(taken, quota, Timestamp::from_nanos(START + waited));
-            assert_eq!((refused.allowed, refused.retry_after, left), (false, retry_after, taken), "{waited}");
+            let told = (refused.allowed, refused.retry_after, left.full_at);
+            assert_eq!(told, (false, retry_after, taken.full_at), "{waited}");
             assert_eq!(refused.reset, START / 1_000_000_000 + 60);
         }
         assert!(take(taken, quota, Timestamp::from_nanos(START + MINUTE)).1.allowed);
@@ -246,11 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_does_not_lock_a_project_out() {
-        let quota = Quota::of(60, 10);
-        let bucket = Bucket { full_at: Timestamp::from_nanos(START + 3_600_000_000_000) };
-        let (_, decision) = take(bucket, quota, Timestamp::from_nanos(START));
-        assert_eq!(decision.retry_after, 1);
+    fn a_smaller_quota_does_not_lock_a_project_out() {
+        let now = Timestamp::from_nanos(START);
+        let bucket = Bucket { full_at: Timestamp::from_nanos(START + 60 * MINUTE), seen: now };
+        assert_eq!(take(bucket, Quota::of(60, 10), now).1.retry_after, 1);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! The statement is [`deja_core::rate_limit::take`] in SQL. Time comes from the replicas, and their clocks
 //! differ: a bucket's own time never goes back by up to [`SKEW`], or else a slow clock would hand back what a
-//! fast one took. A larger step back is a clock that was set, and counts.
+//! fast one took. A larger step back is a clock that was set, and the bucket is full.
 
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
@@ -46,7 +46,9 @@ pub(super) fn take_from(Buckets { table, of, quota }: Buckets) -> String {
          ON CONFLICT ({of}) DO UPDATE SET (full_at, seen, taken) = (
              SELECT start + fit * step, now, fit
              FROM (SELECT now, start, step, least(asked, (now + capacity - start) / step) AS fit
-                   FROM (SELECT now, asked, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
+                   FROM (SELECT now, asked, step, capacity,
+                                CASE WHEN b.seen - $1 > $2 THEN now ELSE least(greatest(b.full_at, now), now + capacity) END
+                                    AS start
                          FROM {quota}, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
                                              AS now) AS clock)
                         AS bucket)
@@ -117,7 +119,7 @@ pub(super) fn decision(
         (get(row, first)?, time(row, first + 1)?, get(row, first + 2)?);
     // The bucket as the request found it: from there the rule itself tells the same once more, with its headers.
     let later = taken.saturating_sub_unsigned(earlier as u64).max(0);
-    let found = Bucket { full_at: Timestamp::from_nanos(full_at - later * quota.interval()) };
+    let found = Bucket { full_at: Timestamp::from_nanos(full_at - later * quota.interval()), seen };
     let (_, decision) = take(found, quota, seen);
     Ok(decision)
 }

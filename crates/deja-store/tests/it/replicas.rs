@@ -410,18 +410,6 @@ fn every_decision_is_that_of_the_rule() {
     });
 }
 
-#[tokio::test]
-async fn a_clock_that_was_set_back_does_not_lock_a_project_out() {
-    let database = Database::create().await;
-    let store = database.store().await;
-    let limits: &dyn Limits = &*store;
-    let quota = Quota::new(60, 1).unwrap();
-    let hour = 3_600_000_000_000;
-    assert!(limits.take(project_id(1), quota, after(hour)).await.unwrap().allowed);
-    assert_eq!(limits.take(project_id(1), quota, after(0)).await.unwrap().retry_after, 1);
-    assert!(limits.take(project_id(1), quota, after(1_000_000_000)).await.unwrap().allowed);
-}
-
 /// With the same connection as the lock, or it would wait for itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_under_the_lock_need_no_other_connection() {

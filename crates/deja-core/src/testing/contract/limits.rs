@@ -14,6 +14,7 @@ register!["limits":
     a_bucket_is_never_overdrawn,
     projects_have_buckets_of_their_own,
     buckets_refill,
+    a_clock_that_is_set_back_gives_one_burst,
     hold_at_admission_for_each_tier,
     are_not_touched_by_who_is_not_admitted,
     feedback_has_a_bucket_of_its_own,
@@ -57,6 +58,20 @@ async fn buckets_refill(store: Subject) {
     assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed);
     let refused = store.take(project_id(1), quota, NOW).await.unwrap();
     assert_eq!((refused.allowed, refused.retry_after, refused.remaining), (false, 1, 0));
+    assert!(store.take(project_id(1), quota, later(1)).await.unwrap().allowed);
+}
+
+async fn a_clock_that_is_set_back_gives_one_burst(store: Subject) {
+    let quota = Quota::new(60, 5).unwrap();
+    with_project(&*store, 1).await;
+    // Two of five requests are left, and none of them is lost with the hour. Requests that come at once are not in order.
+    for (at, remaining) in [(3600, 4), (3599, 3), (3600, 2), (0, 4), (-1, 3), (0, 2), (0, 1), (0, 0)] {
+        let said = store.take(project_id(1), quota, later(at)).await.unwrap();
+        assert_eq!((said.allowed, said.remaining), (true, remaining), "{at}");
+    }
+    for at in [0, -1] {
+        assert!(!store.take(project_id(1), quota, later(at)).await.unwrap().allowed, "{at}");
+    }
     assert!(store.take(project_id(1), quota, later(1)).await.unwrap().allowed);
 }
 
