@@ -101,7 +101,80 @@ pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
 mod tests {
     use std::future::ready;
 
+    use deja_core::audit::{Actor, Change};
+    use deja_core::cache::{Entry, Frame, PairHash, Scope};
+    use deja_core::id::{EntryId, ProjectId};
+    use deja_core::money::NanoUsd;
+    use deja_core::testing::{self, ManualClock, MemoryStore, bytes, change, new_entry};
+    use tokio::time::timeout;
+
     use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+    const MORE_THAN_A_BATCH: u32 = SWEEP_BATCH.get() as u32 + 1;
+
+    async fn with_project(clock: &ManualClock) -> (Arc<dyn Store>, ProjectId) {
+        let project = testing::project(ProjectId::from_bytes([1; 16]), "p", clock.now());
+        let store: Arc<dyn Store> = MemoryStore::new();
+        store.create_project(&project, &change()).await.unwrap();
+        (store, project.id)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn entries_that_expired_go_at_once_however_many_and_later_ones_a_minute_later() {
+        let (clock, stop) = (Arc::new(ManualClock::default()), CancellationToken::new());
+        let (store, project) = with_project(&clock).await;
+        let scope = Scope::new(project, Frame::query(Some("m"), None));
+        for number in 0..=MORE_THAN_A_BATCH {
+            let entry = testing::entry(EntryId::from_bytes(bytes(number)), &number.to_string(), clock.now());
+            let after = if number == 0 { DAY } else { Duration::ZERO };
+            let entry = Entry { expires: Some(clock.now().plus(after)), ..entry };
+            store.insert(new_entry(scope.clone(), entry)).await.unwrap();
+        }
+        let job = entries(store.clone(), clock.clone(), stop.clone());
+        tokio::pin!(job);
+        assert!(timeout(Duration::from_secs(1), &mut job).await.is_err());
+        assert_eq!(store.count(project).await.unwrap(), 1);
+        clock.advance(DAY);
+        assert!(timeout(SWEEP_EVERY, &mut job).await.is_err());
+        assert_eq!(store.count(project).await.unwrap(), 0);
+        stop.cancel();
+        job.await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_old_is_forgotten_however_much_and_nothing_younger() {
+        let clock = Arc::new(ManualClock::at(Timestamp::default().plus(1000 * DAY)));
+        let (now, stop) = (clock.now(), CancellationToken::new());
+        let (store, project) = with_project(&clock).await;
+        let before = |days: u32| now.minus(days * DAY);
+        let noted = async |action, at| store.note(&Change::new(at, Actor::System, action)).await.unwrap();
+        for _ in 0..MORE_THAN_A_BATCH {
+            noted(SIGN_IN_REFUSED, before(31)).await;
+        }
+        for (action, days) in [(SIGN_IN_REFUSED, 29), ("project.set", 900)] {
+            noted(action, before(days)).await;
+        }
+        for action in [FEEDBACK_RIGHT, FEEDBACK_WRONG] {
+            noted(action, before(91)).await;
+            noted(action, before(89)).await;
+        }
+        let pairs = [91, 90].map(|days| (PairHash([days; 32]), Step::Day.period_of(now) - i64::from(days)));
+        for (pair, day) in pairs {
+            store.keep_opinion(project, &pair, Some(true), day, NanoUsd::ZERO).await.unwrap();
+        }
+        let job = history(store.clone(), clock.clone(), stop.clone());
+        tokio::pin!(job);
+        assert!(timeout(Duration::from_secs(1), &mut job).await.is_err());
+        let left = store.changes(None, None, SWEEP_BATCH).await.unwrap();
+        let left: Vec<_> = left.iter().map(|row| (row.change.action.as_ref(), row.change.at)).collect();
+        let kept = [(FEEDBACK_WRONG, 89), (FEEDBACK_RIGHT, 89), ("project.set", 900), (SIGN_IN_REFUSED, 29)];
+        let kept = kept.into_iter().map(|(action, days)| (action, before(days)));
+        assert_eq!(left, kept.chain([("test", Timestamp::default())]).collect::<Vec<_>>());
+        assert_eq!(store.opinions(project, &pairs.map(|(pair, _)| pair)).await.unwrap(), [None, Some(true)]);
+        stop.cancel();
+        job.await;
+    }
 
     #[tokio::test]
     async fn a_step_that_fails_keeps_no_other_from_being_taken() {
