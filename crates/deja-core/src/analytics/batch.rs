@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::analytics::names::{Names, label};
 use crate::analytics::scopes::SeenScopes;
 use crate::analytics::{
-    ContextKey, Distribution, OfWire, Outcome, Rollup, RollupKey, Slice, Step, Surface, UsageEvent,
+    ContextKey, Distribution, Outcome, Rollup, RollupKey, Slice, Step, Surface, UsageEvent, WireOutcome,
 };
 use crate::api_key::KeyUsage;
 use crate::clock::Timestamp;
@@ -230,25 +230,25 @@ impl Counted {
             totals.input_tokens = totals.input_tokens.saturating_add(event.input_tokens);
             totals.output_tokens = totals.output_tokens.saturating_add(event.output_tokens);
         }
-        let what = match event.outcome {
-            Outcome::ExactHit | Outcome::SemanticHit => OfWire::Hit,
-            Outcome::Miss => OfWire::Miss,
-            Outcome::Passed => OfWire::Passed,
+        let outcome = match event.outcome {
+            Outcome::ExactHit | Outcome::SemanticHit => WireOutcome::Hit,
+            Outcome::Miss => WireOutcome::Miss,
+            Outcome::Passed => WireOutcome::Passed,
             Outcome::Error | Outcome::Refused | Outcome::RateLimited => return,
         };
         if let Surface::Wire(wire) = event.surface {
-            histograms.count_wire(wire, what);
+            histograms.count_wire(wire, outcome);
         }
-        let (latency, similarity) = match what {
-            OfWire::Hit => (Distribution::HitLatency, Distribution::HitSimilarity),
-            OfWire::Miss => (Distribution::MissLatency, Distribution::NearMiss),
-            OfWire::Passed => return,
+        let (latency, similarity) = match outcome {
+            WireOutcome::Hit => (Distribution::HitLatency, Distribution::HitSimilarity),
+            WireOutcome::Miss => (Distribution::MissLatency, Distribution::NearMiss),
+            WireOutcome::Passed => return,
         };
         if let Some(began) = event.began {
             histograms.count_latency(Distribution::StreamBegan, began);
         }
         // A hit that waited for a call took as long as that: it says nothing of the cache.
-        if !(event.joined && what == OfWire::Hit) {
+        if !(event.joined && outcome == WireOutcome::Hit) {
             histograms.count_latency(latency, event.latency);
             if event.outcome == Outcome::SemanticHit {
                 histograms.count_latency(Distribution::SemanticHitLatency, event.latency);
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
     use crate::analytics::{
-        MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS, OfSurface, Placed, RefusedFor, Totals,
+        MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS, Placed, RefusedFor, SurfaceTotals, Totals,
     };
     use crate::cache::{Frame, Kind, Parameters, Scope};
 
@@ -338,7 +338,7 @@ mod tests {
         }
         let (_, rollup) = batch.rollups().into_iter().find(|(key, _)| key.slice == Slice::default()).unwrap();
         let of = |surface| {
-            let OfSurface { hits, misses, passed } = rollup.of_surface(surface);
+            let SurfaceTotals { hits, misses, passed } = rollup.of_surface(surface);
             (hits, misses, passed)
         };
         let expected = [(0, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1)];

@@ -17,7 +17,7 @@ pub const BUCKETS: usize = SEMANTIC + LATENCY_BUCKETS;
 
 const STREAMS: usize = 2 * LATENCY_BUCKETS + 2 * SIMILARITY_BUCKETS;
 const WIRES: usize = STREAMS + LATENCY_BUCKETS;
-const SEMANTIC: usize = WIRES + Wire::ALL.len() * OfWire::COUNT;
+const SEMANTIC: usize = WIRES + Wire::ALL.len() * WireOutcome::COUNT;
 /// As bytes their numbers are one byte each; this many higher ones follow a pair without a count.
 const PAGE: u16 = 256;
 const _: () = assert!(BUCKETS <= 2 * PAGE as usize);
@@ -29,7 +29,7 @@ const FIRST_BOUND_SECONDS: f64 = 16e-6;
 pub enum Distribution {
     /// Time to answer from the cache.
     HitLatency,
-    /// Of these, time to answer by a similar prompt. Counted later than the others were: older rollups lack it.
+    /// Time to answer from the cache by a similar prompt. Older rollups lack it.
     SemanticHitLatency,
     /// Time to answer from the provider.
     MissLatency,
@@ -41,9 +41,9 @@ pub enum Distribution {
     StreamBegan,
 }
 
-/// What is counted of each wire format. Few numbers beside all others, so they lie with the buckets.
+/// How an answered request in a wire format is counted. These are few numbers beside the distributions, so they lie with the buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OfWire {
+pub enum WireOutcome {
     /// Answered from the cache.
     Hit,
     /// Answered by the provider.
@@ -52,7 +52,7 @@ pub enum OfWire {
     Passed,
 }
 
-impl OfWire {
+impl WireOutcome {
     const COUNT: usize = 3;
 
     const fn bucket(self, wire: Wire) -> usize {
@@ -133,14 +133,14 @@ impl Histograms {
         self.bump(of.range().start + similarity_bucket(similarity), 1);
     }
 
-    /// Counts one request of a wire format.
-    pub(crate) fn count_wire(&mut self, wire: Wire, what: OfWire) {
-        self.bump(what.bucket(wire), 1);
+    /// Counts one request in a wire format.
+    pub(crate) fn count_wire(&mut self, wire: Wire, outcome: WireOutcome) {
+        self.bump(outcome.bucket(wire), 1);
     }
 
-    /// Requests of a wire format.
-    pub fn of_wire(&self, wire: Wire, what: OfWire) -> u64 {
-        let bucket = what.bucket(wire);
+    /// Requests in a wire format that ended so.
+    pub fn of_wire(&self, wire: Wire, outcome: WireOutcome) -> u64 {
+        let bucket = outcome.bucket(wire);
         self.buckets().find(|(found, _)| usize::from(*found) == bucket).map_or(0, |(_, count)| count)
     }
 
@@ -278,7 +278,7 @@ mod tests {
         let mut histograms = Histograms::default();
         histograms.count_latency(Distribution::StreamBegan, Duration::from_hours(1));
         histograms.count_similarity(Distribution::NearMiss, Similarity::ONE);
-        let all = [OfWire::Hit, OfWire::Miss, OfWire::Passed];
+        let all = [WireOutcome::Hit, WireOutcome::Miss, WireOutcome::Passed];
         let mut expected = 0;
         for wire in Wire::ALL {
             for what in all {
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn bytes_of_before_are_read() {
         let mut histograms = Histograms::default();
-        histograms.count_wire(Wire::Gemini, OfWire::Passed);
+        histograms.count_wire(Wire::Gemini, WireOutcome::Passed);
         assert_eq!(histograms.to_bytes(), [255, 1]);
         histograms.count_latency(Distribution::SemanticHitLatency, Duration::ZERO);
         assert_eq!(histograms.to_bytes(), [255, 1, 0, 0, 0, 1]);

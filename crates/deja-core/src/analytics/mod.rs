@@ -1,7 +1,7 @@
 //! What is counted about requests. Numbers only: no prompt, no answer, no key.
 //!
 //! An [`event`](UsageEvent) is added to a [`batch`](UsageBatch) in memory; a batch is written as rollups: rows of
-//! sums per minute and per hour, one for each [`Slice`] of a project's requests that can be asked for. Why:
+//! sums per minute, hour and day, one for each [`Slice`] of a project's requests that can be asked for. Why:
 //! `docs/adr/0010-rollups.md`.
 
 mod batch;
@@ -24,11 +24,11 @@ use crate::words::{UnknownWord, words};
 
 pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
 pub use histogram::{
-    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, OfWire, SIMILARITY_BUCKETS, latency_bound, quantile,
-    similarity_bucket,
+    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, WireOutcome, latency_bound,
+    quantile, similarity_bucket,
 };
 pub use names::{ContextKey, MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS};
-pub use rollup::{Dimension, OfSurface, Rollup, RollupKey, Slice, Step, Totals};
+pub use rollup::{Dimension, Rollup, RollupKey, Slice, Step, SurfaceTotals, Totals};
 pub use scopes::Cause;
 
 /// How a request ended.
@@ -89,7 +89,7 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// All of them.
+    /// All surfaces.
     pub const ALL: [Self; 6] = [
         Self::Query,
         Self::Wire(Wire::Chat),

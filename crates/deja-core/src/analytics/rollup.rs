@@ -1,10 +1,10 @@
-//! Rollups: sums over a minute or an hour, for each slice of a project's requests.
+//! Rollups: sums over a minute, an hour or a day, for each slice of a project's requests.
 
 use std::sync::Arc;
 
 use deja_wire::Wire;
 
-use crate::analytics::{Cause, ContextKey, Histograms, OfWire, RefusedFor, Surface};
+use crate::analytics::{Cause, ContextKey, Histograms, RefusedFor, Surface, WireOutcome};
 use crate::clock::Timestamp;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -21,7 +21,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them.
+    /// All steps, the shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
     /// Its seconds; also what stores keep it as.
@@ -61,7 +61,7 @@ impl Step {
 /// The dimensions by which analytics can filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// The key they came with.
+    /// The key that requests came with.
     Key,
     /// The asked model.
     Model,
@@ -85,7 +85,7 @@ impl Dimension {
 pub struct Slice {
     /// The key.
     pub key: Option<KeyId>,
-    /// The model; [`super::OTHER_MODELS`] for those that are not told apart, empty where none was asked.
+    /// The model; [`super::OTHER_MODELS`] for models that are not told apart, empty where none was asked.
     pub model: Option<Arc<str>>,
     /// The context.
     pub context: Option<ContextKey>,
@@ -136,6 +136,38 @@ impl Rollup {
         self.totals.add(&other.totals);
         self.histograms.add(&other.histograms);
     }
+
+    /// So many scopes, per 1,000 requests in wire formats that could have been hits; `None` without any.
+    pub fn per_1000(&self, scopes: u64) -> Option<f64> {
+        let answered = self.of_wires(WireOutcome::Hit) + self.of_wires(WireOutcome::Miss);
+        (answered > 0).then(|| 1000.0 * scopes as f64 / answered as f64)
+    }
+
+    /// The requests that came by this surface. Hits and misses in no wire format are those of deja's own API. What was passed on
+    /// in no wire format is [`Surface::Other`].
+    pub fn of_surface(&self, surface: Surface) -> SurfaceTotals {
+        match surface {
+            Surface::Wire(wire) => SurfaceTotals {
+                hits: self.histograms.of_wire(wire, WireOutcome::Hit),
+                misses: self.histograms.of_wire(wire, WireOutcome::Miss),
+                passed: self.histograms.of_wire(wire, WireOutcome::Passed),
+            },
+            Surface::Query => SurfaceTotals {
+                hits: self.totals.hits().saturating_sub(self.of_wires(WireOutcome::Hit)),
+                misses: self.totals.misses.saturating_sub(self.of_wires(WireOutcome::Miss)),
+                passed: 0,
+            },
+            Surface::Other => SurfaceTotals {
+                passed: self.totals.passed.saturating_sub(self.of_wires(WireOutcome::Passed)),
+                ..SurfaceTotals::default()
+            },
+        }
+    }
+
+    /// The requests in all wire formats that ended so.
+    fn of_wires(&self, outcome: WireOutcome) -> u64 {
+        Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, outcome)).sum()
+    }
 }
 
 /// Sums over any requests.
@@ -169,7 +201,7 @@ pub struct Totals {
     pub passed: u64,
     /// Requests in wire formats in a scope that the server had not seen before.
     pub new_scopes: u64,
-    /// Those in new scopes whose instructions the server had not seen before either.
+    /// Requests in new scopes whose instructions the server had not seen before either.
     pub new_instructions: u64,
     /// Of the rest, those whose turns before the question it had not seen.
     pub new_turns: u64,
@@ -189,13 +221,13 @@ pub struct Totals {
     pub not_cached: u64,
     /// Requests with tokens whose price nobody knew then.
     pub unpriced: u64,
-    /// Prompts longer than the embedding model reads, of those that were not answered by the same prompt.
+    /// Prompts that had no exact hit and are longer than the embedding model reads.
     pub too_long: u64,
 }
 
 /// The requests that came by one surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OfSurface {
+pub struct SurfaceTotals {
     /// Answers from the cache.
     pub hits: u64,
     /// Answers from the provider.
@@ -204,47 +236,20 @@ pub struct OfSurface {
     pub passed: u64,
 }
 
-impl OfSurface {
+impl SurfaceTotals {
     /// Hits per answered request, 0..=1; `None` without any.
     pub fn hit_rate(&self) -> Option<f64> {
-        let answered = self.hits + self.misses;
-        (answered > 0).then(|| self.hits as f64 / answered as f64)
+        hit_rate(self.hits, self.misses)
     }
 }
 
-impl Rollup {
-    /// So many scopes, per 1,000 requests in wire formats that could have been hits; `None` without any.
-    pub fn per_1000(&self, scopes: u64) -> Option<f64> {
-        let of = |what| Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, what)).sum::<u64>();
-        let answered = of(OfWire::Hit) + of(OfWire::Miss);
-        (answered > 0).then(|| 1000.0 * scopes as f64 / answered as f64)
-    }
-
-    /// What came through this surface. What came through no wire format came through deja's own API, and what was passed
-    /// on there is none of a wire format's.
-    pub fn of_surface(&self, surface: Surface) -> OfSurface {
-        let of_wire = |what| Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, what)).sum::<u64>();
-        match surface {
-            Surface::Wire(wire) => OfSurface {
-                hits: self.histograms.of_wire(wire, OfWire::Hit),
-                misses: self.histograms.of_wire(wire, OfWire::Miss),
-                passed: self.histograms.of_wire(wire, OfWire::Passed),
-            },
-            Surface::Query => OfSurface {
-                hits: self.totals.hits().saturating_sub(of_wire(OfWire::Hit)),
-                misses: self.totals.misses.saturating_sub(of_wire(OfWire::Miss)),
-                passed: 0,
-            },
-            Surface::Other => OfSurface {
-                passed: self.totals.passed.saturating_sub(of_wire(OfWire::Passed)),
-                ..OfSurface::default()
-            },
-        }
-    }
+fn hit_rate(hits: u64, misses: u64) -> Option<f64> {
+    let answered = hits + misses;
+    (answered > 0).then(|| hits as f64 / answered as f64)
 }
 
 impl Totals {
-    /// All requests: hits, misses, those that were passed on and those without an answer.
+    /// All requests: hits, misses, passed on, and without an answer.
     pub const fn requests(&self) -> u64 {
         self.hits() + self.misses + self.passed + self.unanswered()
     }
@@ -261,8 +266,7 @@ impl Totals {
 
     /// Hits per answered request, 0..=1; `None` without any.
     pub fn hit_rate(&self) -> Option<f64> {
-        let answered = self.hits() + self.misses;
-        (answered > 0).then(|| self.hits() as f64 / answered as f64)
+        hit_rate(self.hits(), self.misses)
     }
 
     /// Counts a scope that was new.

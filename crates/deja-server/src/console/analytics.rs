@@ -1,8 +1,9 @@
-//! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
+//! Analytics: figures, charts with their table twins, and tables. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
 mod charts;
 mod figures;
+mod tables;
 
 use std::time::Duration;
 
@@ -21,9 +22,9 @@ use super::format;
 use super::names::{Names, Offered, model_name};
 use super::page::{Answer, CSV, Frame, Visit, download};
 use super::range::{self, Span};
-use super::ranking::{self, Table, top_prompts, usage_table};
 use charts::charts;
 use figures::figures;
+use tables::{Table, top_prompts, usage_table};
 
 #[derive(Template)]
 #[template(path = "analytics.html")]
@@ -43,7 +44,7 @@ struct AnalyticsPage {
     figures: Vec<Figure>,
     /// The span that the figures are compared with.
     before: Option<[Label; 2]>,
-    /// Each with the address of its CSV file.
+    /// Each chart with the address of its CSV file.
     charts: Vec<(Chart, String)>,
     tables: Vec<Table>,
     /// The models whose answers cost and save nothing because their price is unknown.
@@ -76,15 +77,15 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let span = &asked.span;
     let bars = bars(&visit, project, &asked.slice, span).await?;
     let all = sum(&bars);
-    let usage = |by| ranking::usage(&visit, project, &asked, by);
+    let usage = |by| tables::usage(&visit, project, &asked, by);
     let (keys, models) = (usage(Dimension::Key).await?, usage(Dimension::Model).await?);
     let contexts = usage(Dimension::Context).await?;
     let offered = Offered::read(&visit, project, &asked, &models, &contexts).await?;
     let told = contexts.iter().filter_map(|(slice, _)| slice.context);
     let names = Names::read(&visit, told.chain(offered.contexts.iter().copied())).await?;
-    let unpriced = ranking::unpriced(&visit, project, &models).await?;
+    let unpriced = tables::unpriced(&visit, project, &models).await?;
     let table = |by, counts| usage_table(project, &asked, by, counts, &names, &unpriced);
-    let mut tables = Vec::from(ranking::of_all(project, &asked, &all));
+    let mut tables = Vec::from(tables::of_all(project, &asked, &all));
     if texts {
         tables.push(top_prompts(&visit, project, &asked).await?);
     }
@@ -95,7 +96,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     ]);
     let charts = charts(span, &bars, &all, project.settings.threshold(None)).into_iter();
     let with_file = |chart: Chart| {
-        let file = ranking::file(project, &asked, chart.id);
+        let file = tables::file(project, &asked, chart.id);
         (chart, file)
     };
     let problem = asked.problem.as_ref().map(|what| format!("{what} The figures are shown without it."));
@@ -175,16 +176,16 @@ pub(super) async fn csv(
     let bytes = if name == "prompts" {
         seen.clone().least(Rank::Editor)?;
         top_prompts(&visit, project, &asked).await?.csv()
-    } else if let Some(by) = ranking::dimension(name) {
-        let counts = ranking::usage(&visit, project, &asked, by).await?;
+    } else if let Some(by) = tables::dimension(name) {
+        let counts = tables::usage(&visit, project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
         let names = Names::read(&visit, told).await?;
-        let unpriced = ranking::unpriced(&visit, project, &counts).await?;
+        let unpriced = tables::unpriced(&visit, project, &counts).await?;
         usage_table(project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
         let bars = bars(&visit, project, &asked.slice, &asked.span).await?;
         let all = sum(&bars);
-        let table = ranking::of_all(project, &asked, &all).into_iter().find(|table| table.id == name);
+        let table = tables::of_all(project, &asked, &all).into_iter().find(|table| table.id == name);
         let charts = charts(&asked.span, &bars, &all, project.settings.threshold(None));
         match (table, charts.into_iter().find(|chart| chart.id == name)) {
             (Some(table), _) => table.csv(),

@@ -41,7 +41,7 @@ impl Wanted {
         !self.range.is_empty()
     }
 
-    /// These filters with a range on offer.
+    /// These filters with another range.
     pub(super) fn within(&self, range: &str) -> Self {
         Self { range: range.into(), ..self.clone() }
     }

@@ -15,7 +15,7 @@ use super::form::{Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::paging::{cursor, cursor_text};
-use super::sort::{Column, Of, Sort, Sortable, heads};
+use super::sort::{Column, Content, Sort, Sortable, heads};
 use super::turns;
 
 /// Entries of a page.
@@ -26,12 +26,12 @@ const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
 /// The columns of the list.
 const COLUMNS: [Sortable<EntryColumn>; 6] = [
-    ("Prompt", Of::Text, None),
-    ("Model", Of::Text, None),
-    ("Context", Of::Text, None),
-    ("Hits", Of::Number, Some(EntryColumn::Hits)),
-    ("Last used", Of::Moment, Some(EntryColumn::LastUsed)),
-    ("Created", Of::Moment, Some(EntryColumn::Created)),
+    ("Prompt", Content::Text, None),
+    ("Model", Content::Text, None),
+    ("Context", Content::Text, None),
+    ("Hits", Content::Number, Some(EntryColumn::Hits)),
+    ("Last used", Content::Moment, Some(EntryColumn::LastUsed)),
+    ("Created", Content::Moment, Some(EntryColumn::Created)),
 ];
 /// The order of the list if the address names none.
 const NEWEST: Sort = Sort::by(5);

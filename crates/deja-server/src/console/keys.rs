@@ -20,7 +20,7 @@ use super::format::{self, Moment};
 use super::limits;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
-use super::sort::{Column, Of, Sort};
+use super::sort::{Column, Content, Sort};
 
 #[derive(Template)]
 #[template(path = "keys.html")]
@@ -62,20 +62,20 @@ impl Row {
 }
 
 /// The columns of the list.
-const COLUMNS: [(&str, Of); 8] = [
-    ("Name", Of::Text),
-    ("Prefix", Of::Text),
-    ("Created", Of::Moment),
-    ("Last used", Of::Moment),
-    ("Requests", Of::Number),
-    ("Models", Of::Text),
-    ("Expires", Of::Moment),
-    ("Status", Of::Text),
+const COLUMNS: [(&str, Content); 8] = [
+    ("Name", Content::Text),
+    ("Prefix", Content::Text),
+    ("Created", Content::Moment),
+    ("Last used", Content::Moment),
+    ("Requests", Content::Number),
+    ("Models", Content::Text),
+    ("Expires", Content::Moment),
+    ("Status", Content::Text),
 ];
 /// The columns that the list can be sorted by.
 const SORTED: [usize; 5] = [0, 2, 3, 4, 6];
 
-/// The place of a key in a list that is sorted so. Without an order those that work come first, of each the newest.
+/// The place of a key in a list that is sorted so. Without an order, keys that work come first, and newer keys before older ones.
 fn place(key: &ApiKey, usage: &KeyUsage, sort: Option<Sort>, now: Timestamp) -> String {
     // A key that was never used lies before all others; a key without an end, behind all.
     // As texts they stand in the order of numbers if none is negative.
@@ -141,11 +141,11 @@ async fn page(
     let here = format!("/console/p/{}/keys", project.slug);
     let sort = paged.sort().filter(|sort| SORTED.contains(&sort.column));
     let descends = sort.zip(sort.and_then(|sort| COLUMNS.get(sort.column)));
-    let descends = descends.is_some_and(|(sort, (_, of))| sort.descends(*of));
+    let descends = descends.is_some_and(|(sort, (_, content))| sort.descends(*content));
     let place = |(key, usage): &(ApiKey, KeyUsage)| place(key, usage, sort, visit.now());
     let page = paged.page(&here, keys, descends, place, |(key, _)| [key.name.as_str(), key.shown.as_str()]);
-    let head = COLUMNS.into_iter().enumerate().map(|(at, (name, of))| {
-        let column = Column::new(name, of);
+    let head = COLUMNS.into_iter().enumerate().map(|(at, (name, content))| {
+        let column = Column::new(name, content);
         let address = |sort: &str| format!("{here}{}", query(&[("q", &paged.q), ("sort", sort)]));
         if SORTED.contains(&at) { column.sorted(at, sort, address) } else { column }
     });

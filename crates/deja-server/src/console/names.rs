@@ -14,11 +14,11 @@ use super::asked::Asked;
 use super::error::ConsoleError;
 use super::filter::Select;
 use super::page::Visit;
-use super::ranking::{Counts, counts};
+use super::range::Counts;
 
 /// Models, and contexts, that a filter offers at most.
 const OFFERED: usize = 200;
-/// One more tells whether there are more.
+/// What is read: one more tells whether there are more than are offered.
 const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
 
 /// The names of a project's keys and of some contexts.
@@ -91,7 +91,7 @@ pub(super) fn model_name(model: &str) -> String {
     }
 }
 
-/// What the filters offer: the names of the range, whatever is filtered, and those that are chosen.
+/// What the filters offer: all names of the range, and the chosen names.
 pub(super) struct Offered {
     models: Vec<Arc<str>>,
     pub(super) contexts: Vec<ContextKey>,
@@ -112,7 +112,7 @@ impl Offered {
         if asked.slice == all {
             return Ok(Self::of(asked, models, contexts));
         }
-        let by = |dimension| counts(visit, project, &asked.span, &all, dimension, READ);
+        let by = |dimension| asked.span.counts(visit, project, &all, dimension, READ);
         let (models, contexts) = (by(Dimension::Model).await?, by(Dimension::Context).await?);
         Ok(Self::of(asked, &models, &contexts))
     }

@@ -2,6 +2,10 @@
 //!
 //! The result is the answer to the POST, not a redirect: a prompt belongs neither into an address nor into a cookie.
 
+pub(super) mod chat;
+mod tried;
+mod wire_body;
+
 use askama::Template;
 use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
@@ -13,8 +17,8 @@ use super::form::{Form, Problem, with_lf};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
-use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
 use crate::request_id;
+use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
 
 #[derive(Template)]
 #[template(path = "playground.html")]

@@ -1,11 +1,15 @@
 //! The span of time that analytics shows, and the bars it is cut into.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use deja_core::analytics::Step;
+use deja_core::analytics::{Dimension, Slice, Step, Totals};
 use deja_core::clock::Timestamp;
+use deja_core::project::Project;
 
 use super::chart::Label;
+use super::error::ConsoleError;
+use super::page::Visit;
 use crate::moment;
 
 /// Bars of a chart, about.
@@ -25,6 +29,9 @@ pub(super) struct Span {
     /// Whether it begins earlier or ends later than it was typed.
     pub(super) widened: bool,
 }
+
+/// Totals of slices, most requests first.
+pub(super) type Counts = Vec<(Slice, Totals)>;
 
 /// The ranges on offer, with their names.
 pub(super) const OFFERED: [(&str, &str); 4] =
@@ -109,6 +116,18 @@ impl Span {
     /// When it ends.
     pub(super) fn until(&self) -> Timestamp {
         self.step.start_of(self.periods.end)
+    }
+
+    /// The requests of a slice in this span, told apart by a dimension.
+    pub(super) async fn counts(
+        &self,
+        visit: &Visit,
+        project: &Project,
+        slice: &Slice,
+        by: Dimension,
+        limit: NonZeroUsize,
+    ) -> Result<Counts, ConsoleError> {
+        Ok(visit.store().usage_by(project.id, slice, by, self.step, self.periods.clone(), limit).await?)
     }
 
     /// What stands below each bar: when it begins.

@@ -1,7 +1,6 @@
 //! The log of requests: filters, a view that renews itself, a file, and "wrong answer" at each that was a hit by meaning.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -31,8 +30,7 @@ use super::names::{Names, model_name};
 use super::page::{Answer, CSV, Frame, Visit, download};
 use super::paging::{cursor, cursor_text};
 use super::range::Span;
-use super::ranking::counts;
-use super::sort::{Column, Of, Sort, Sortable, heads};
+use super::sort::{Column, Content, Sort, Sortable, heads};
 use crate::moment;
 
 const PAGE: usize = 50;
@@ -47,13 +45,13 @@ const LAST: usize = 10;
 
 /// The columns of the list.
 const COLUMNS: [Sortable<LogColumn>; 7] = [
-    ("When", Of::Moment, Some(LogColumn::Number)),
-    ("Asked", Of::Text, None),
-    ("Outcome", Of::Text, None),
-    ("Nearest entry", Of::Score, Some(LogColumn::Similarity)),
-    ("Model, context, key", Of::Text, None),
-    ("Duration", Of::Number, Some(LogColumn::Latency)),
-    ("Saved", Of::Number, Some(LogColumn::Saved)),
+    ("When", Content::Moment, Some(LogColumn::Number)),
+    ("Asked", Content::Text, None),
+    ("Outcome", Content::Text, None),
+    ("Nearest entry", Content::Score, Some(LogColumn::Similarity)),
+    ("Model, context, key", Content::Text, None),
+    ("Duration", Content::Number, Some(LogColumn::Latency)),
+    ("Saved", Content::Number, Some(LogColumn::Saved)),
 ];
 /// The order of the list if the address names none.
 const NEWEST: Sort = Sort::by(0);
@@ -74,7 +72,7 @@ struct RequestsPage {
     filtered: bool,
     /// Whether the latest come first.
     newest: bool,
-    /// The address of the file, of the view that renews itself and of the one that does not.
+    /// The addresses of the file, of the view that renews itself, and of the view that does not.
     csv: String,
     live: String,
     still: String,
@@ -180,10 +178,7 @@ impl Row {
 
 /// The first characters of a hash.
 fn short(hash: &PromptHash) -> String {
-    hash.0[..6].iter().fold(String::new(), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(&hash.0[..6])
 }
 
 /// What an outcome is called, and its colour.
@@ -212,7 +207,7 @@ pub(super) struct Wanted {
     /// A context's number.
     context: String,
     entry: String,
-    /// What the list is sorted by. One that is followed live has the latest first.
+    /// What the list is sorted by. A list that is followed live has the latest first.
     sort: String,
     /// The place of the last request of the page before.
     after: String,
@@ -282,13 +277,13 @@ impl Logged {
     async fn read(visit: &Visit, project: &Project, rows: &[LogRow]) -> Result<Self, ConsoleError> {
         let span = Span::named("30d", visit.now());
         let all = Slice::default();
-        let by = |dimension| counts(visit, project, &span, &all, dimension, OFFERED);
+        let by = |dimension| span.counts(visit, project, &all, dimension, OFFERED);
         let models = by(Dimension::Model).await?.into_iter().filter_map(|(slice, _)| slice.model);
         let contexts = by(Dimension::Context).await?.into_iter().filter_map(|(slice, _)| slice.context);
         let mut models: BTreeSet<_> =
             models.chain(rows.iter().map(|row| row.logged.model.as_str().into())).collect();
         let mut contexts: BTreeSet<_> = contexts.chain(rows.iter().map(|row| row.logged.context)).collect();
-        // Those that are counted together have their own names in the log.
+        // The log has the own names of models and contexts that are counted together.
         models.retain(|model| !model.is_empty() && &**model != OTHER_MODELS);
         contexts.remove(&ContextKey::OTHER);
         Ok(Self { models, contexts })

@@ -11,7 +11,7 @@ use deja_core::member::Rank;
 use super::error::{self, ConsoleError};
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, apply, assets, audit, cache, chat, cross_site, deleted, entry, export, keys,
+    Console, account, analytics, apply, assets, audit, cache, cross_site, deleted, entry, export, keys,
     labelling, links, members, operators, overview, playground, prices, projects, providers, purge, quality,
     requests, second_factor, settings, sign_in, wires, wrong,
 };
@@ -81,8 +81,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/playground", EDITOR, get(playground::get)),
         ("POST", "/p/{slug}/playground", EDITOR, post(playground::post)),
         ("POST", "/p/{slug}/playground/{entry}/wrong", EDITOR, post(entry::wrong_if_asked)),
-        ("GET", "/p/{slug}/playground/chat", EDITOR, get(chat::get)),
-        ("POST", "/p/{slug}/playground/chat", EDITOR, post(chat::post)),
+        ("GET", "/p/{slug}/playground/chat", EDITOR, get(playground::chat::get)),
+        ("POST", "/p/{slug}/playground/chat", EDITOR, post(playground::chat::post)),
         ("GET", "/p/{slug}/providers", EDITOR, get(providers::get)),
         ("POST", "/p/{slug}/providers/test", EDITOR, post(providers::test)),
         ("GET", "/p/{slug}/providers/new", EDITOR, get(providers::new)),

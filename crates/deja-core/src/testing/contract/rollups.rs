@@ -8,8 +8,8 @@ use deja_wire::Wire;
 use super::fixtures::{MANY, NOW, entry, entry_id, key, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::analytics::{
-    ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, RefusedFor, Slice, Step,
-    Surface, UsageBatch, UsageEvent, quantile,
+    ContextKey, Dimension, Distribution, EntryHits, Outcome, Placed, RefusedFor, Slice, Step, Surface,
+    SurfaceTotals, UsageBatch, UsageEvent, quantile,
 };
 use crate::cache::{Frame, Kind, Parameters, Scope};
 use crate::embedding::Similarity;
@@ -211,7 +211,7 @@ async fn surfaces_and_scopes_add_up(mut store: Subject) {
     let mut series = store.usage_series(one, &Slice::default(), Step::Day, day..day + 1).await.unwrap();
     let rollup = series.remove(&day).unwrap();
     let of = |surface| {
-        let OfSurface { hits, misses, passed } = rollup.of_surface(surface);
+        let SurfaceTotals { hits, misses, passed } = rollup.of_surface(surface);
         (hits, misses, passed)
     };
     let none = (0, 0, 0);

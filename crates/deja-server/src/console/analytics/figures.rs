@@ -2,7 +2,8 @@
 
 use deja_core::analytics::{Distribution, Rollup, Totals, quantile};
 
-use crate::console::{format, ranking};
+use super::tables::causes;
+use crate::console::format;
 
 /// What took its time.
 #[derive(Clone, Copy)]
@@ -122,7 +123,7 @@ fn streams(all: &Rollup) -> (&'static str, String, String) {
 /// How often a request in a wire format had a scope of its own, where nothing can be found, and the most frequent cause.
 fn scopes(all: &Rollup) -> (&'static str, String, String) {
     let new = all.totals.new_scopes;
-    let most = ranking::causes(&all.totals).into_iter().max_by_key(|(_, scopes)| *scopes);
+    let most = causes(&all.totals).into_iter().max_by_key(|(_, scopes)| *scopes);
     let told = match most.filter(|_| new > 0) {
         Some((cause, scopes)) => format!("{}: {cause}", format::percent(Some(scopes as f64 / new as f64))),
         None => "of requests in wire formats".into(),

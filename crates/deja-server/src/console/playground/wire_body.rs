@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::form::Problem;
+use crate::console::form::Problem;
 
 /// The version of Anthropic's API that is asked for where a form names none.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -41,7 +41,7 @@ impl Format {
         }
     }
 
-    /// The one that a model of this name is mostly asked in.
+    /// The format in which a model of this name is mostly asked.
     pub(super) fn of_model(model: &str) -> Self {
         match model {
             claude if claude.starts_with("claude") => Self::Messages,

@@ -6,21 +6,20 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deja_core::admin::prices;
-use deja_core::analytics::{ContextKey, Dimension, OfSurface, Rollup, Slice, Surface, Totals};
+use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Surface, SurfaceTotals, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::store::{EntryFilter, folded};
 
-use super::asked::Asked;
-use super::chart::{self, Unit};
-use super::error::ConsoleError;
-use super::filter::NEWEST;
-use super::format;
-use super::names::Names;
-use super::page::Visit;
-use super::prices as prices_of;
-use super::range::Span;
-use super::sort::{Column, Of};
+use crate::console::asked::Asked;
+use crate::console::chart::{self, Unit};
+use crate::console::error::ConsoleError;
+use crate::console::filter::NEWEST;
+use crate::console::names::Names;
+use crate::console::page::Visit;
+use crate::console::range::Counts;
+use crate::console::sort::{Column, Content};
+use crate::console::{format, prices as prices_of};
 
 /// Rows of a table on the page.
 const SHOWN: usize = 20;
@@ -29,7 +28,7 @@ const LISTED: usize = 1000;
 /// Top prompts, on the page and in the file.
 const TOP: NonZeroUsize = NonZeroUsize::new(SHOWN).unwrap();
 
-/// A ranking.
+/// A table of the page.
 pub(super) struct Table {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -38,16 +37,17 @@ pub(super) struct Table {
     pub(super) note: Option<&'static str>,
     pub(super) none: &'static str,
     pub(super) head: Vec<Column>,
-    pub(super) rows: Vec<Ranked>,
+    pub(super) rows: Vec<Row>,
 }
 
-pub(super) struct Ranked {
+/// A row of a table: a name and its figures.
+pub(super) struct Row {
     pub(super) name: String,
     pub(super) href: Option<String>,
     pub(super) cells: Vec<Cell>,
 }
 
-impl Ranked {
+impl Row {
     /// The order of two rows by a column. What is not known is least.
     fn compare(&self, other: &Self, column: usize) -> Ordering {
         let Some(at) = column.checked_sub(1) else {
@@ -101,26 +101,26 @@ impl Cell {
 
 /// The heads of a first column of names, and of columns of numbers.
 fn head<const N: usize>(name: &'static str, numbers: [&'static str; N]) -> Vec<Column> {
-    let numbers = numbers.map(|name| Column::new(name, Of::Number));
-    std::iter::once(Column::new(name, Of::Text)).chain(numbers).collect()
+    let numbers = numbers.map(|name| Column::new(name, Content::Number));
+    std::iter::once(Column::new(name, Content::Text)).chain(numbers).collect()
 }
 
 impl Table {
-    /// One of this range, sorted as the address says, with links in its head. One that has not all rows stays as it is: the
-    /// first of some other order may be among those that it has not.
+    /// A table of this range, sorted as the address says, with links in its head. A table that lacks rows is not sorted: the first
+    /// rows of another order may be among those that it lacks.
     fn sorted(
         project: &Project,
         asked: &Asked,
         (id, title): (&'static str, &'static str),
         note: Option<&'static str>,
         mut head: Vec<Column>,
-        rows: impl Iterator<Item = Ranked>,
+        rows: impl Iterator<Item = Row>,
     ) -> Self {
         let mut rows: Vec<_> = rows.collect();
         if (2..=LISTED).contains(&rows.len()) {
             let sort = asked.sort_of(id).filter(|sort| sort.column < head.len());
             if let Some(sort) = sort {
-                let descends = sort.descends(if sort.column == 0 { Of::Text } else { Of::Number });
+                let descends = sort.descends(if sort.column == 0 { Content::Text } else { Content::Number });
                 rows.sort_by(|one, other| {
                     let order = one.compare(other, sort.column);
                     if descends { order.reverse() } else { order }
@@ -138,7 +138,7 @@ impl Table {
     }
 
     /// The cells of a row, each with the name of its column.
-    pub(super) fn named<'a>(&self, row: &'a Ranked) -> impl Iterator<Item = (&'static str, &'a Cell)> {
+    pub(super) fn named<'a>(&self, row: &'a Row) -> impl Iterator<Item = (&'static str, &'a Cell)> {
         self.head.iter().skip(1).map(|column| column.name).zip(&row.cells)
     }
 
@@ -148,7 +148,7 @@ impl Table {
     }
 
     /// The rows that the page shows.
-    pub(super) fn shown(&self) -> &[Ranked] {
+    pub(super) fn shown(&self) -> &[Row] {
         self.rows.get(..SHOWN).unwrap_or(&self.rows)
     }
 
@@ -178,21 +178,6 @@ impl Table {
     }
 }
 
-/// Totals of slices, most requests first.
-pub(super) type Counts = Vec<(Slice, Totals)>;
-
-/// The requests of a slice, told apart by a dimension.
-pub(super) async fn counts(
-    visit: &Visit,
-    project: &Project,
-    span: &Span,
-    slice: &Slice,
-    by: Dimension,
-    limit: NonZeroUsize,
-) -> Result<Counts, ConsoleError> {
-    Ok(visit.store().usage_by(project.id, slice, by, span.step, span.periods.clone(), limit).await?)
-}
-
 /// What a table of usage needs: one row more than a file has, to know whether there are more.
 pub(super) async fn usage(
     visit: &Visit,
@@ -201,7 +186,7 @@ pub(super) async fn usage(
     by: Dimension,
 ) -> Result<Counts, ConsoleError> {
     const READ: NonZeroUsize = NonZeroUsize::new(LISTED + 1).unwrap();
-    counts(visit, project, &asked.span, &asked.slice, by, READ).await
+    asked.span.counts(visit, project, &asked.slice, by, READ).await
 }
 
 /// The dimension that the table of this id is about.
@@ -227,7 +212,7 @@ pub(super) fn usage_table(
     unpriced: &BTreeSet<Arc<str>>,
 ) -> Table {
     let (id, title) = titles(by);
-    let row = |(slice, totals): &(Slice, Totals)| Ranked {
+    let row = |(slice, totals): &(Slice, Totals)| Row {
         name: names.of(slice, by),
         href: None,
         cells: cells(totals, slice.model.as_ref().is_none_or(|model| !unpriced.contains(model))),
@@ -251,7 +236,7 @@ fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
             Cell::Number(Unit::Percent, of.hit_rate()),
             Cell::count(of.passed),
         ];
-        (of != OfSurface::default()).then(|| Ranked { name: surface.as_str().into(), href: None, cells })
+        (of != SurfaceTotals::default()).then(|| Row { name: surface.as_str().into(), href: None, cells })
     };
     let titles = ("surfaces", "Usage per surface");
     let note = "A surface is the endpoint that an application calls. “query” is deja’s own API.";
@@ -273,7 +258,7 @@ pub(super) fn causes(totals: &Totals) -> [(&'static str, u64); 6] {
 
 /// The scopes that were new, told apart by what of them was.
 fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
-    let row = |(cause, scopes): (&'static str, u64)| Ranked {
+    let row = |(cause, scopes): (&'static str, u64)| Row {
         name: cause.into(),
         href: None,
         cells: vec![Cell::count(scopes), Cell::Number(Unit::Count, all.per_1000(scopes).map(f64::round))],
@@ -297,7 +282,7 @@ fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table {
         ("nothing in the cache, and the provider was not to be asked (504)", totals.not_cached),
         ("over the limit (429)", totals.rate_limited),
     ];
-    let row = |(reason, requests): (&'static str, u64)| Ranked {
+    let row = |(reason, requests): (&'static str, u64)| Row {
         name: reason.into(),
         href: None,
         cells: vec![Cell::count(requests)],
@@ -362,7 +347,7 @@ pub(super) async fn top_prompts(
         None => (Vec::new(), "No entry of this context is known."),
     };
     let slug = project.slug.as_str();
-    let rows = found.iter().map(|top| Ranked {
+    let rows = found.iter().map(|top| Row {
         name: format::excerpt(&top.entry.prompt),
         href: Some(format!("/console/p/{slug}/cache/{}", top.entry.id)),
         cells: vec![
@@ -383,11 +368,11 @@ pub(super) async fn top_prompts(
         ),
         none,
         head: vec![
-            Column::new("Prompt", Of::Text),
-            Column::new("Model", Of::Text),
-            Column::new("Context", Of::Text),
-            Column::new("Hits since stored", Of::Number),
-            Column::new("Saved since stored", Of::Number),
+            Column::new("Prompt", Content::Text),
+            Column::new("Model", Content::Text),
+            Column::new("Context", Content::Text),
+            Column::new("Hits since stored", Content::Number),
+            Column::new("Saved since stored", Content::Number),
         ],
         rows: rows.collect(),
     })

@@ -11,14 +11,14 @@ use deja_core::project::Project;
 use deja_core::provider::{Endpoint, Providers as _, Route};
 use deja_core::store::Admission;
 
-use super::error::ConsoleError;
-use super::filter::{NEWEST, OFFERED};
-use super::form::Problem;
-use super::format;
-use super::page::Visit;
-use super::prices;
-use super::providers::Models;
 use crate::api::error::RATE_LIMITED;
+use crate::console::error::ConsoleError;
+use crate::console::filter::{NEWEST, OFFERED};
+use crate::console::form::Problem;
+use crate::console::format;
+use crate::console::page::Visit;
+use crate::console::prices;
+use crate::console::providers::Models;
 
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
@@ -345,7 +345,7 @@ pub(super) fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Who asks as the API does: within the limit of the project, as whoever has one of its keys.
+/// The caller of a trial that asks as the API does: the limit of the project counts.
 pub(super) async fn caller(
     visit: &Visit,
     project: &Project,

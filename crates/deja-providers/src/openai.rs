@@ -129,7 +129,7 @@ fn with_usage(base: &Url, request: &Forward) -> Option<Bytes> {
     deja_wire::ask_for_usage(&request.body).ok().flatten()
 }
 
-/// Where an endpoint is. Many compatible servers have Responses too; one that has not says so itself.
+/// Where an endpoint is. Many compatible servers have Responses too. A server without them says so itself.
 fn path(endpoint: Endpoint) -> Option<&'static str> {
     match endpoint {
         Endpoint::Chat => Some("chat/completions"),

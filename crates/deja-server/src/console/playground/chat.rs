@@ -14,18 +14,18 @@ use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
 
-use super::error::ConsoleError;
-use super::form::{Form, Problem, with_lf};
-use super::format;
-use super::page::{Answer, Frame, Visit};
-use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome};
 use super::wire_body::{self, Format, Parts};
+use crate::console::error::ConsoleError;
+use crate::console::form::{Form, Problem, with_lf};
+use crate::console::format;
+use crate::console::page::{Answer, Frame, Visit};
+use crate::console::providers::{Models, USUAL_MODEL};
 
 /// Largest answer that is shown, in bytes.
 const MOST_SHOWN: usize = 1024 * 1024;
 /// Its table says what the words of `X-Deja-Reason` mean.
-const DOCUMENTED: &str = include_str!("../../../../docs/topics/same-requests.md");
+const DOCUMENTED: &str = include_str!("../../../../../docs/topics/same-requests.md");
 
 #[derive(Template)]
 #[template(path = "chat.html")]
@@ -53,7 +53,7 @@ struct Told {
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Trial {
+pub(in crate::console) struct Trial {
     format: Format,
     model: String,
     #[serde(deserialize_with = "with_lf")]
@@ -98,7 +98,7 @@ impl ChatPage {
 }
 
 /// `GET /console/p/{slug}/playground/chat`.
-pub(super) async fn get(visit: Visit) -> Answer {
+pub(in crate::console) async fn get(visit: Visit) -> Answer {
     let project = visit.project()?;
     let usable = Models::read(&visit, &project).await?;
     let model = usable.any().unwrap_or(USUAL_MODEL).to_owned();
@@ -113,7 +113,7 @@ pub(super) async fn get(visit: Visit) -> Answer {
 }
 
 /// `POST /console/p/{slug}/playground/chat`.
-pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
+pub(in crate::console) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let project = visit.project()?;
     let ask = form.ask == "provider";
     let read = read(&visit, &project, &mut form);
