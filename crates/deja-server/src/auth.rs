@@ -80,7 +80,7 @@ const UNKNOWN_KEY: &str = "unknown_api_key";
 const EXPIRED_KEY: &str = "expired_api_key";
 
 /// Admits the bearer of a key with a request that came through `surface`. `wanted` is looked up meanwhile. If `base` names
-/// another project, the key is refused: so nobody can tell a slug of somebody else from one that does not exist.
+/// another project, the key is refused: so nobody can tell somebody else's slug from a slug that does not exist.
 pub async fn admit(
     engine: &Engine,
     key: &KeyHash,
@@ -100,7 +100,7 @@ pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -
 /// The project that a key was admitted to before. By it a request is read before it is admitted, so that its entry is looked up
 /// meanwhile. `None` for a long body: it would take room of other requests before key and limit are known.
 pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -> Option<Arc<Project>> {
-    let is_short = announced(headers).is_some_and(|length| length <= SHORT);
+    let is_short = announced(headers).is_some_and(|length| length <= SHORT as u64);
     if is_short { engine.guess(key, base.0.as_deref()) } else { None }
 }
 

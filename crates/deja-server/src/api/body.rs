@@ -78,7 +78,7 @@ pub(super) async fn read(
 }
 
 /// A body of up to so many bytes is read in less than a millisecond.
-pub(crate) const SHORT: u64 = 128 * 1024;
+pub(crate) const SHORT: usize = 128 * 1024;
 
 /// Whether the body is compressed. The names of encodings have no case (RFC 9110, 8.4.1).
 pub(super) fn is_packed(headers: &HeaderMap) -> bool {

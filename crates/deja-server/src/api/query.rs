@@ -301,7 +301,7 @@ async fn answer(
 async fn written(project: ProjectId, response: &QueryResponse<'_>) -> Result<Vec<u8>, ApiError> {
     let bytes = response.response.len();
     let _turn = turn(Some(project), bytes).await;
-    let json = aside(bytes as u64 > SHORT, || serde_json::to_vec(response));
+    let json = aside(bytes > SHORT, || serde_json::to_vec(response));
     json.map_err(|error| ApiError::Internal(error.to_string()))
 }
 

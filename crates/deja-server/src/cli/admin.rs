@@ -1,7 +1,7 @@
 //! Commands about projects, keys, providers, prices and caches: arguments in, a table or JSON out.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read as _, Write};
 
 use anyhow::Context as _;
 use deja_core::admin::keys::KeyWish;
@@ -141,7 +141,7 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
 fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
     Ok(match task {
         OperatorTask::Create { email, role, password_stdin } => {
-            let text = password_stdin.then(|| reach::read_stdin(MAX_SECRET_BYTES)).transpose();
+            let text = password_stdin.then(|| secret_on_stdin()).transpose();
             let text = text.context("the password cannot be read from standard input")?;
             (Command::OperatorCreate { email, role, password: text.map(Hidden::from) }, false)
         }
@@ -203,7 +203,7 @@ fn read_secret(from: SecretFrom, env: &BTreeMap<String, String>) -> anyhow::Resu
             invalid(format!("the file {} (--key-file) cannot be read: {error}", path.display()))
         })?
     } else if from.key_stdin {
-        reach::read_stdin(MAX_SECRET_BYTES).context("the key cannot be read from standard input")?
+        secret_on_stdin().context("the key cannot be read from standard input")?
     } else {
         return Ok(None);
     };
@@ -211,4 +211,11 @@ fn read_secret(from: SecretFrom, env: &BTreeMap<String, String>) -> anyhow::Resu
         return Err(invalid("the key is empty: give one, or leave the option out".into()));
     }
     Ok(Some(Hidden::from(text)))
+}
+
+/// The secret on standard input. It can be read once.
+fn secret_on_stdin() -> io::Result<String> {
+    let mut text = String::new();
+    io::stdin().take(MAX_SECRET_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -1,7 +1,6 @@
 //! Reaching the data: through the running server if there is one, else by opening the store itself.
 
 use std::fs::DirBuilder;
-use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -149,11 +148,4 @@ async fn admin_over(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<Ad
 /// One reader is enough, and no answer is read twice.
 pub(super) fn settings(config: &Config) -> StoreSettings {
     StoreSettings { answer_cache_bytes: 0, readers: 1, ..config.store() }
-}
-
-/// What the process was given to read, once.
-pub(super) fn read_stdin(limit: u64) -> io::Result<String> {
-    let mut text = String::new();
-    io::Read::read_to_string(&mut io::Read::take(io::stdin(), limit), &mut text)?;
-    Ok(text)
 }

@@ -149,7 +149,7 @@ pub(super) async fn live(
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
         let turn = turn(Some(buffer.owner()), body.len()).await;
-        let other = aside(body.len() as u64 > SHORT, rendering);
+        let other = aside(body.len() > SHORT, rendering);
         drop(turn);
         let collected = body.len();
         let other = other.unwrap_or(Whole { body, is_stream });

@@ -67,7 +67,7 @@ pub(super) async fn ask(
     let call = Call { app, endpoint, model, head: &head };
     let (early, body) = match auth::guess(app.engine(), &key, &head.headers, base) {
         Some(project) => call.read_early(project, body).await,
-        None => (None, Text::Coming(body)),
+        None => (None, RequestBody::Coming(body)),
     };
     let wanted = early.as_ref().and_then(|(project, (relay, _))| relay.look_up(project.id));
     match auth::admit(app.engine(), &key, &head.headers, base, endpoint.into(), wanted).await {
@@ -91,21 +91,21 @@ struct Call<'a> {
 /// A request that was read before it was admitted, and the project by whose settings.
 type Early = (Arc<Project>, (Relay, Wanted));
 
-/// A body, before or after it came.
-enum Text {
+/// The body of a request, before or after it was read.
+enum RequestBody {
     Coming(Body),
-    There(Result<Bytes, WireError>),
+    Read(Result<Bytes, WireError>),
 }
 
 impl Call<'_> {
     /// Reads the body, and the request by the settings of `project`, before the request is admitted.
-    async fn read_early(&self, project: Arc<Project>, body: Body) -> (Option<Early>, Text) {
+    async fn read_early(&self, project: Arc<Project>, body: Body) -> (Option<Early>, RequestBody) {
         let body = body::read(self.app, project.id, &self.head.headers, body).await;
         let read = match &body {
-            Ok(body) => self.read(&project, Text::There(Ok(body.clone()))).await.ok(),
+            Ok(body) => self.read(&project, RequestBody::Read(Ok(body.clone()))).await.ok(),
             Err(_) => None,
         };
-        (read.map(|read| (project, read)), Text::There(body))
+        (read.map(|read| (project, read)), RequestBody::Read(body))
     }
 
     /// Answers the admitted request.
@@ -113,7 +113,7 @@ impl Call<'_> {
         &self,
         Admitted { caller, looked, .. }: Admitted,
         early: Option<Early>,
-        body: Text,
+        body: RequestBody,
     ) -> Result<Response, WireError> {
         let (engine, project) = (self.app.engine(), &caller.project);
         let read = async {
@@ -131,12 +131,12 @@ impl Call<'_> {
     }
 
     /// What the request asks of a project, and how it wants its answer.
-    async fn read(&self, project: &Project, body: Text) -> Result<(Relay, Wanted), WireError> {
+    async fn read(&self, project: &Project, body: RequestBody) -> Result<(Relay, Wanted), WireError> {
         let Self { app, endpoint, head, .. } = *self;
         let controls = Controls::read(&head.headers, &project.settings, app.limits())?;
         let body = match body {
-            Text::Coming(body) => body::read(app, project.id, &head.headers, body).await?,
-            Text::There(body) => body?,
+            RequestBody::Coming(body) => body::read(app, project.id, &head.headers, body).await?,
+            RequestBody::Read(body) => body?,
         };
         let query = passed(head.uri.query());
         let mut identity = self.identify(&body, query.as_deref(), &project.settings)?;
@@ -171,7 +171,7 @@ impl Call<'_> {
         let asked = Asked { endpoint: self.endpoint, model: self.model, body, headers: &headers, query };
         let options = settings.identity_options(self.app.limits().prompt_bytes);
         // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.
-        Ok(aside(body.len() as u64 > SHORT, || deja_wire::identify(&asked, &options))?)
+        Ok(aside(body.len() > SHORT, || deja_wire::identify(&asked, &options))?)
     }
 }
 

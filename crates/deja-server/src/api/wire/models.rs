@@ -8,7 +8,6 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use deja_core::analytics::Surface;
-use deja_core::clock::Timestamp;
 use deja_core::store::Admission;
 use deja_wire::{Endpoint, Wire};
 use serde::Deserialize;
@@ -18,6 +17,7 @@ use super::error::WireError;
 use super::{below, respond, take_key, turn_away, wire_of};
 use crate::auth::{self, Base};
 use crate::feeds::providers::Model;
+use crate::moment::whole;
 use crate::state::App;
 
 #[derive(Deserialize)]
@@ -92,7 +92,7 @@ fn list(wire: Wire, models: &[Model]) -> Value {
 fn shape(wire: Wire, Model { id, owner, created, .. }: &Model) -> Value {
     match wire {
         Wire::Messages => {
-            json!({"type": "model", "id": id, "display_name": id, "created_at": rfc3339(*created)})
+            json!({"type": "model", "id": id, "display_name": id, "created_at": whole(*created).to_string()})
         }
         Wire::Gemini => {
             let methods = ["generateContent", "streamGenerateContent"];
@@ -102,8 +102,4 @@ fn shape(wire: Wire, Model { id, owner, created, .. }: &Model) -> Value {
             json!({"id": id, "object": "model", "created": created.as_secs(), "owned_by": owner})
         }
     }
-}
-
-fn rfc3339(at: Timestamp) -> String {
-    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default().to_string()
 }
