@@ -435,7 +435,7 @@ mod tests {
         Arc::new(Query { prompt, model, threshold, context: None, request: None, wire: None, room: None })
     }
 
-    /// A step of one who asks `prompt`; all prompts have one vector.
+    /// A step of a caller who asks `prompt`. All prompts have the same vector.
     fn step(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> Step {
         let vector = Embedding::new([1.0]).unwrap();
         flights.step(SCOPE, &query(prompt), Some(&vector), Threshold::DEFAULT, Reach::Similar, judged)
@@ -448,17 +448,17 @@ mod tests {
         }
     }
 
-    fn to_judge(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> Vec<Similar> {
-        match step(flights, prompt, judged) {
+    fn to_judge(flights: &Arc<Flights>, judged: &Judgements) -> Vec<Similar> {
+        match step(flights, "asked", judged) {
             Step::Judge(near) => near,
-            Step::Joined(_) => panic!("{prompt} has nothing to judge"),
+            Step::Joined(_) => panic!("there is nothing to judge"),
         }
     }
 
-    fn followed(flights: &Arc<Flights>, prompt: &str, judged: &Judgements) -> String {
-        match step(flights, prompt, judged) {
+    fn followed(flights: &Arc<Flights>, judged: &Judgements) -> String {
+        match step(flights, "asked", judged) {
             Step::Joined(Joined::Follows(_, leader, _)) => leader.prompt.clone(),
-            _ => panic!("{prompt} follows nobody"),
+            _ => panic!("there is nobody to follow"),
         }
     }
 
@@ -466,19 +466,19 @@ mod tests {
     fn others_begin_flights_while_prompts_are_judged_and_those_count() {
         let flights = Arc::<Flights>::default();
         let _first = begun(&flights, "first", &Judgements::default());
-        let near = to_judge(&flights, "asked", &Judgements::default());
+        let near = to_judge(&flights, &Judgements::default());
         let refused: Vec<_> = near.into_iter().map(|(leader, _)| leader).collect();
         let judged = Judgements { taken: None, refused };
         // Another one began meanwhile: it is judged too, and only that.
         let second = begun(&flights, "second", &judged);
-        let near = to_judge(&flights, "asked", &judged);
+        let near = to_judge(&flights, &judged);
         assert_eq!(near.iter().map(|(leader, _)| leader.prompt.as_str()).collect::<Vec<_>>(), ["second"]);
         let judged = Judgements { taken: near.into_iter().next(), ..judged };
-        assert_eq!(followed(&flights, "asked", &judged), "second");
-        // It ended meanwhile.
+        assert_eq!(followed(&flights, &judged), "second");
+        // The flight ended meanwhile.
         drop(second);
         let _own = begun(&flights, "asked", &judged);
-        assert_eq!(followed(&flights, "asked", &judged), "asked");
+        assert_eq!(followed(&flights, &judged), "asked");
     }
 
     #[test]
@@ -494,7 +494,7 @@ mod tests {
             })
             .collect();
         let none = Judgements::default();
-        let near = to_judge(&flights, "asked", &none);
+        let near = to_judge(&flights, &none);
         assert_eq!(near.len(), CANDIDATES.get());
         let refused = near.into_iter().map(|(leader, _)| leader).collect();
         begun(&flights, "asked", &Judgements { taken: None, refused });

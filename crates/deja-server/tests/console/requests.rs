@@ -18,9 +18,9 @@ use crate::util::{Browser, World};
 const ASKED: &str = "What's the capital of French Guiana?";
 const ROWS: &str = "table tbody tr";
 
-async fn keeping_texts(world: &World, slug: &str) -> deja_core::project::Project {
+async fn keeping_texts(world: &World) -> deja_core::project::Project {
     let patch = ProjectPatch { request_texts_days: Some(7), ..ProjectPatch::default() };
-    projects::set(&world.acting(), slug, patch).await.unwrap()
+    projects::set(&world.acting(), "furnished", patch).await.unwrap()
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
         assert_eq!(saved(&mut member).await, told, "a price that is set later");
     }
 
-    let project = keeping_texts(&world, "furnished").await;
+    let project = keeping_texts(&world).await;
     world.answered(&project, entry, &["Is Paris nice?"]).await;
     let page = member.get("/console/p/furnished/requests").await;
     assert_eq!(page.all(ROWS).len(), 3);
@@ -143,7 +143,7 @@ async fn a_file_has_all_that_pass_the_filter_and_each_once() {
     let prompts: Vec<String> = (0..1200).map(|number| format!("prompt {number}")).collect();
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
     world.answered(&project, entry, &prompts).await;
-    let project = keeping_texts(&world, "furnished").await;
+    let project = keeping_texts(&world).await;
     world.answered(&project, entry, &["=1+1"]).await;
     // What cannot be read is no reason to give all.
     for odd in ["outcome=hit", "key=k", "context=none", "entry=7"] {
@@ -271,7 +271,7 @@ async fn wrong_is_one_click_where_the_prompt_is_known() {
     let pairs = world.wired.store.wrong_answers(project.id, None, NonZeroUsize::MAX).await.unwrap();
     assert_eq!(pairs.iter().map(|pair| &*pair.asked).collect::<Vec<_>>(), [ASKED]);
 
-    let project = keeping_texts(&world, "furnished").await;
+    let project = keeping_texts(&world).await;
     world.answered(&project, entry, &["What is the capital of Ghana?"]).await;
     let click =
         member.get("/console/p/furnished/requests").await.attributes("td.do form", "action").remove(0);

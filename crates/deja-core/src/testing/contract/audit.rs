@@ -103,8 +103,8 @@ fn session(number: u8) -> Session {
 }
 
 /// Somebody at the console says that the entry answers `asked` after all.
-fn right(number: u32, asked: &str) -> NewLabel<'_> {
-    NewLabel { answers: true, ..wrong(number, asked) }
+fn right() -> NewLabel<'static> {
+    NewLabel { answers: true, ..wrong(2, "3") }
 }
 
 async fn newest_wrong(store: &dyn Store) -> u64 {
@@ -130,8 +130,8 @@ async fn all_changes(store: &dyn Store) -> Vec<bool> {
         store.label(id, wrong(2, "1"), &of("label", None)).await.unwrap() == Some(Labelled::Forbidden),
         store.label(id, wrong(2, "2"), &of("label", None)).await.unwrap() == Some(Labelled::Forbidden),
         store.label(id, wrong(2, "3"), &of("label", None)).await.unwrap() == Some(Labelled::Quarantined),
-        store.label(id, right(2, "3"), &of("allowing label", None)).await.unwrap() == Some(Labelled::Allowed),
-        store.label(id, right(2, "3"), &of("nothing", None)).await.unwrap() == Some(Labelled::Kept),
+        store.label(id, right(), &of("allowing label", None)).await.unwrap() == Some(Labelled::Allowed),
+        store.label(id, right(), &of("nothing", None)).await.unwrap() == Some(Labelled::Kept),
         store.allow(id, newest_wrong(store).await, &of("allow", None)).await.unwrap(),
         store.end_quarantine(id, entry_id(2), &of("end_quarantine", None)).await.unwrap(),
         store.purge(id, &all, &of("purge", None)).await.is_ok(),

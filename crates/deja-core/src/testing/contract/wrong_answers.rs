@@ -41,10 +41,10 @@ async fn mark(store: &dyn Store, project: ProjectId, number: u32, asked: &str) -
     store.label(project, wrong(number, asked), &change_at(NOW)).await.unwrap()
 }
 
-/// A label with the vector of what was asked, by the embedder `e`.
-async fn mark_at(store: &dyn Store, project: ProjectId, number: u32, asked: &str, degrees: f32) {
+/// Labels entry 1 as wrong for `asked`, whose vector by the embedder `e` is at `degrees`.
+async fn mark_at(store: &dyn Store, project: ProjectId, asked: &str, degrees: f32) {
     let (by, vector) = (embedder("e"), at_angle(degrees));
-    let label = NewLabel { vector: Some((&by, &vector)), ..wrong(number, asked) };
+    let label = NewLabel { vector: Some((&by, &vector)), ..wrong(1, asked) };
     assert_eq!(store.label(project, label, &change_at(NOW)).await.unwrap(), Some(Labelled::Forbidden));
 }
 
@@ -142,14 +142,14 @@ async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut store: 
     let [cats, dogs] = [1, 2].map(entry_id);
     put(&*store, entry(1, &scope, "cats")).await;
     put(&*store, turned(entry(2, &scope, "dogs"), 12.0)).await;
-    mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
+    mark_at(&*store, scope.project(), "bats", 10.0).await;
     store.reopen().await;
     for (degrees, expected) in [
         // Nearer to the entry than to what was blocked.
         (0.0, [(cats, false), (dogs, false)]),
         (4.0, [(cats, false), (dogs, false)]),
         (-20.0, [(cats, false), (dogs, false)]),
-        // The other way round; and the entry beside it is none of it.
+        // Nearer to what was blocked than to the entry. The entry beside it is not affected.
         (7.0, [(dogs, false), (cats, true)]),
         (10.0, [(dogs, false), (cats, true)]),
         (30.0, [(dogs, false), (cats, true)]),
@@ -166,7 +166,7 @@ async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut store: 
 async fn another_embedder_knows_the_pair_alone(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
-    mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
+    mark_at(&*store, scope.project(), "bats", 10.0).await;
     store.reopen_for("f").await;
     let (f, at) = (embedder("f"), at_angle(10.0));
     store.put_vector(scope.project(), entry_id(1), &f, Some(&at_angle(0.0))).await.unwrap();
@@ -194,7 +194,7 @@ async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut store: Subjec
         put(&*store, entry(number, &scope, "cats")).await;
     }
     for (asked, degrees) in [("bats", 10.0), ("rats", 20.0)] {
-        mark_at(&*store, one, 1, asked, degrees).await;
+        mark_at(&*store, one, asked, degrees).await;
     }
     store.reopen().await;
     for asked in ["bats", "rats"] {
@@ -210,7 +210,7 @@ async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut store: Subjec
 async fn a_prompt_is_never_forbidden_to_itself(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
-    mark_at(&*store, scope.project(), 1, "cats", 0.0).await;
+    mark_at(&*store, scope.project(), "cats", 0.0).await;
     store.reopen().await;
     assert_eq!(judged(&*store, &scope, "cats").await, [(entry_id(1), false)]);
     assert!(!pair(&*store, scope.project(), "cats", "cats").await);
@@ -290,7 +290,7 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store
     let left = said(&*store, project).await;
     let kept = [("bats", 1, false), ("bats", 2, false), ("bats", 5, false), ("cats", 3, true)];
     assert_eq!(left, kept.map(|(asked, entry, answers)| (asked.to_owned(), entry_id(entry), answers)));
-    // All of this is of one project.
+    // Another project is not affected.
     assert!(pair(&*store, other, "bats", "cats").await);
     assert_eq!(said(&*store, other).await, [("bats".into(), entry_id(4), false)]);
 }
@@ -313,7 +313,7 @@ async fn the_third_wrong_answer_within_a_day_is_quarantine(mut store: Subject) {
         (0, 1, "bats", Labelled::Forbidden),
         (1, 1, "rats", Labelled::Forbidden),
         (2, 2, "mats", Labelled::Forbidden),
-        // The same prompt again is no third one.
+        // The same prompt again is no third prompt.
         (3, 1, "rats", Labelled::Forbidden),
         (4, 1, "hats", Labelled::Quarantined),
         (5, 1, "lads", Labelled::Forbidden),
@@ -383,7 +383,7 @@ async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut 
     assert_eq!(near(&*store, "anything").await, [(cats, false), (dogs, false)]);
     assert_eq!(near(&*store, "bats").await, [(cats, true), (dogs, false)], "the pairs stay");
     assert_eq!(in_quarantine(&*store, project).await, []);
-    // One wrong answer more is one too many again; and quarantine goes with the entry.
+    // The next wrong answer puts the entry into quarantine again. The quarantine ends with the entry.
     assert_eq!(mark(&*store, project, 1, "lads").await, Some(Labelled::Quarantined));
     store.delete(project, cats, &change()).await.unwrap();
     put(&*store, entry(1, &scope, "cats")).await;
