@@ -87,6 +87,27 @@ struct Options {
 enum Command {
     /// All figures, one after the other.
     All,
+    #[command(flatten)]
+    Figure(Figure),
+    /// A server that only answers; prints its address.
+    #[command(hide = true)]
+    Bare(parts::bare::Bare),
+    /// An LLM provider; prints its address.
+    #[command(hide = true)]
+    Provider(parts::provider::Provider),
+    /// Embeds the prompts of a job file; prints what it cost.
+    #[command(hide = true)]
+    Embed { job: PathBuf },
+    /// Searches the store of a job file; prints how fast and how well.
+    #[command(hide = true)]
+    Search { job: PathBuf },
+    /// Sends the requests of a job file; prints what came back.
+    #[command(hide = true)]
+    Load { job: PathBuf },
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Figure {
     /// Exact hits against a bare axum server.
     Exact,
     /// Hits by meaning against the embedding alone.
@@ -110,21 +131,28 @@ enum Command {
     Peers,
     /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
     Postgres,
-    /// A server that only answers; prints its address.
-    #[command(hide = true)]
-    Bare(parts::bare::Bare),
-    /// An LLM provider; prints its address.
-    #[command(hide = true)]
-    Provider(parts::provider::Provider),
-    /// Embeds the prompts of a job file; prints what it cost.
-    #[command(hide = true)]
-    Embed { job: PathBuf },
-    /// Searches the store of a job file; prints how fast and how well.
-    #[command(hide = true)]
-    Search { job: PathBuf },
-    /// Sends the requests of a job file; prints what came back.
-    #[command(hide = true)]
-    Load { job: PathBuf },
+}
+
+impl Figure {
+    /// The figures of `all`. The others take longer, or need what is not there everywhere.
+    const ALL: [Self; 7] =
+        [Self::Exact, Self::Semantic, Self::Durable, Self::Index, Self::Start, Self::Scopes, Self::Wire];
+
+    fn measure(self, bench: &Bench) -> Result<Vec<Row>> {
+        match self {
+            Self::Exact => figures::exact::run(bench),
+            Self::Semantic => figures::semantic::run(bench),
+            Self::Durable => figures::durable::run(bench),
+            Self::Index => figures::index::run(bench),
+            Self::Start => figures::start::run(bench),
+            Self::Scopes => figures::start::scopes(bench),
+            Self::Wire => figures::wire::run(bench),
+            Self::Overload => figures::overload::run(bench),
+            Self::Neighbour => figures::neighbour::run(bench),
+            Self::Peers => figures::peers::run(bench),
+            Self::Postgres => figures::postgres::run(bench),
+        }
+    }
 }
 
 /// What every figure needs to know.
@@ -161,24 +189,6 @@ fn raise_descriptors() -> Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits })?)
 }
 
-type Figure = fn(&Bench) -> Result<Vec<Row>>;
-
-const FIGURES: [(&str, Figure); 11] = [
-    ("exact", figures::exact::run),
-    ("semantic", figures::semantic::run),
-    ("durable", figures::durable::run),
-    ("index", figures::index::run),
-    ("start", figures::start::run),
-    ("scopes", figures::start::scopes),
-    ("wire", figures::wire::run),
-    ("overload", figures::overload::run),
-    ("neighbour", figures::neighbour::run),
-    ("peers", figures::peers::run),
-    ("postgres", figures::postgres::run),
-];
-/// They need what the others do not, and are not part of `all`.
-const APART: [&str; 4] = ["overload", "neighbour", "peers", "postgres"];
-
 fn main() -> Result<()> {
     let Cli { command, options } = Cli::parse();
     let wanted = match command {
@@ -188,36 +198,25 @@ fn main() -> Result<()> {
         Command::Search { job } => return parts::search::run(&job),
         Command::Load { job } => return load::run(&job),
         Command::All => None,
-        Command::Exact => Some("exact"),
-        Command::Semantic => Some("semantic"),
-        Command::Durable => Some("durable"),
-        Command::Index => Some("index"),
-        Command::Start => Some("start"),
-        Command::Scopes => Some("scopes"),
-        Command::Wire => Some("wire"),
-        Command::Overload => Some("overload"),
-        Command::Neighbour => Some("neighbour"),
-        Command::Peers => Some("peers"),
-        Command::Postgres => Some("postgres"),
+        Command::Figure(figure) => Some(figure),
     };
     let bench = Bench::new(options)?;
     raise_descriptors()?;
-    let mut rows = Vec::new();
-    for (name, figure) in FIGURES {
-        if wanted.map_or(APART.contains(&name), |wanted| wanted != name) {
-            continue;
-        }
-        match figure(&bench) {
-            Ok(found) => rows.extend(found),
-            // One figure that fails must not cost the others an hour of measuring.
-            Err(error) if wanted.is_none() => rows.push(Row::failed(name, &format!("{error:#}"))),
-            Err(error) => return Err(error),
-        }
-    }
+    let rows = match wanted {
+        Some(figure) => figure.measure(&bench)?,
+        None => Figure::ALL.into_iter().flat_map(|figure| measured(figure, &bench)).collect(),
+    };
     println!("{}", report::table(&rows));
     if let Some(file) = &bench.options.json {
         std::fs::write(file, serde_json::to_vec_pretty(&rows)?).context("writing the JSON file")?;
     }
     anyhow::ensure!(!rows.iter().any(|row| row.error.is_some()), "a figure could not be measured");
     Ok(())
+}
+
+/// The rows of a figure. If it fails, a row says so: it must not cost the others an hour of measuring.
+fn measured(figure: Figure, bench: &Bench) -> Vec<Row> {
+    figure.measure(bench).unwrap_or_else(|error| {
+        vec![Row::failed(&format!("{figure:?}").to_lowercase(), &format!("{error:#}"))]
+    })
 }
