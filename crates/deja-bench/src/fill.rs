@@ -108,7 +108,7 @@ fn project() -> Result<Project> {
         settings: ProjectSettings {
             // The filled prompts carry numbers that what is asked lacks: the guard would refuse them, rightly.
             guard: Guard::Off,
-            // Else the server deletes what is beyond the default while it is measured.
+            // With the default maximum the server would delete entries while it is measured.
             max_entries: MOST_ENTRIES,
             ..ProjectSettings::default()
         },

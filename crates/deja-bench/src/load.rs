@@ -75,7 +75,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// These bodies in turn for so many seconds, over as many connections as in every figure.
+    /// A job that sends these bodies in turn for so many seconds, over [`CONNECTIONS`] connections.
     pub(crate) const fn new(route: Route, bodies: Vec<String>, seconds: f64) -> Self {
         let (connections, requests) = (CONNECTIONS, usize::MAX);
         Self { route, connections, begin_within: 0.0, bodies, rest: 0.0, refusals: false, requests, seconds }
@@ -94,7 +94,7 @@ pub(crate) struct Outcome {
     /// Answers with status 200.
     pub(crate) requests: usize,
     pub(crate) seconds: f64,
-    /// Of the answers, how many are hits.
+    /// Answers that are hits.
     pub(crate) hits: usize,
     /// Until the first byte of a body.
     pub(crate) first_p50_ms: f64,
@@ -278,7 +278,7 @@ struct Head {
     /// Where the body begins.
     length: usize,
     status: u16,
-    /// Of the body; `None` if it comes in chunks.
+    /// The length of the body; `None` if it comes in chunks.
     body: Option<usize>,
 }
 

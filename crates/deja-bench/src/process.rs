@@ -99,12 +99,12 @@ fn cpu_of(process: &str) -> Result<Duration> {
     Ok(Stat::of(process)?.own)
 }
 
-/// The processor time up to now of all processes below `process`: its children, theirs, and those of them that ended.
+/// The processor time up to now of all processes below `process`, ended ones included.
 pub(crate) fn cpu_below(process: u32) -> Result<Duration> {
     let mut children: HashMap<u32, Vec<(u32, Duration)>> = HashMap::new();
     for entry in std::fs::read_dir("/proc")? {
         let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // One that ended meanwhile is in the time of its parent.
+        // A process that ended meanwhile is in the time of its parent.
         let Ok(stat) = Stat::of(&format!("{number}")) else { continue };
         children.entry(stat.parent).or_default().push((number, stat.own + stat.ended));
     }

@@ -108,7 +108,7 @@ pub(crate) const fn rewordings(entries: usize) -> usize {
     entries * 20
 }
 
-/// Prompt `number` of those that are like no other: a dozen words drawn from all over the language.
+/// Prompt `number` that is like no other: a dozen words drawn from all over the language.
 pub(crate) fn unlike(number: usize) -> String {
     const WORDS: &str = include_str!("words.txt");
     let words: Vec<&str> = WORDS.split_ascii_whitespace().collect();

@@ -13,7 +13,7 @@ use crate::store::{QUARANTINE_FROM, QUARANTINE_WITHIN};
 pub const SIGN_IN_REFUSED: &str = "session.refuse";
 /// The action of a key's bearer who said that an entry answers wrongly. Such rows are not kept for ever either.
 pub const FEEDBACK_WRONG: &str = "feedback.wrong";
-/// The action of one who took that back.
+/// The action of a key's bearer who said that an entry answers rightly.
 pub const FEEDBACK_RIGHT: &str = "feedback.right";
 
 /// Who did it.

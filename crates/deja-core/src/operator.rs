@@ -90,7 +90,7 @@ impl PasswordHash {
         Self(text.into())
     }
 
-    /// The text, for the one who checks a password and the one who stores it.
+    /// The text, for checking a password and for storing.
     pub fn as_phc(&self) -> &str {
         &self.0
     }

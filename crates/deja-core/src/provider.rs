@@ -159,8 +159,8 @@ pub trait Provider: Send + Sync {
     fn serves(&self, endpoint: Endpoint) -> bool;
 
     /// Sends `request` as it is, once (a refused connection may be tried again), and gives the answer as it comes, whatever
-    /// its status. No answer in time, one that sends the request elsewhere, and one about the operator's account (401, 402,
-    /// 403, no credit left) are errors. Silence within the answer is bounded, its time is not, and it is not held here.
+    /// its status. These are errors: no answer in time, a redirect, and an answer about the operator's account (401, 402, 403,
+    /// no credit left). Silence within the answer is bounded; its time is not. The answer is not kept here.
     async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError>;
 }
 
@@ -173,13 +173,13 @@ pub struct Forward {
     pub model: String,
     /// The body, as it came.
     pub body: Bytes,
-    /// Headers of the application.
+    /// The application's headers that the provider gets to see.
     pub headers: AllowedHeaders,
     /// The query of the URL, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
 }
 
-/// The headers of an application that a provider gets to see: those of one list, and no others.
+/// The headers of an application that a provider gets to see: those on one list.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedHeaders(HeaderMap);
 
@@ -194,12 +194,12 @@ impl AllowedHeaders {
         HeaderName::from_static("traceparent"),
     ];
 
-    /// Those of `all` that a provider gets to see.
+    /// The headers among `all` that a provider gets to see.
     pub fn of(all: &HeaderMap) -> Self {
         Self(listed(all, &Self::NAMES))
     }
 
-    /// Whether there is one of this name.
+    /// Whether there is a header of this name.
     pub fn contains(&self, name: &HeaderName) -> bool {
         self.0.contains_key(name)
     }
@@ -210,7 +210,7 @@ impl AllowedHeaders {
     }
 }
 
-/// The headers in which providers name a request, those that say most first: OpenRouter's, Azure's, OpenAI's and most others',
+/// The headers in which providers name a request, the most telling first: OpenRouter's, Azure's, that of OpenAI and most others,
 /// Anthropic's.
 pub const UPSTREAM_IDS: [HeaderName; 4] = [
     HeaderName::from_static("x-generation-id"),
@@ -224,13 +224,13 @@ pub fn content_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
 }
 
-/// The headers of `list` among `all`, each with bytes of its own: those of a request share the buffer that it was read
-/// into, which they would hold as long as a stream lasts.
+/// The headers of `list` among `all`, copied. The headers of a request share the buffer that it was read into, and would hold it
+/// as long as a stream lasts.
 pub fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {
     let mut listed = HeaderMap::new();
     for name in list {
         for value in all.get_all(name) {
-            // What was a value is one.
+            // The bytes of a value are always a value.
             let own = HeaderValue::from_bytes(value.as_bytes()).unwrap_or_else(|_| value.clone());
             listed.append(name, own);
         }

@@ -32,7 +32,7 @@ struct Lines<T> {
 #[derive(Debug)]
 struct Line<T> {
     texts: VecDeque<T>,
-    /// How many callers wait for a vector. There may be more texts than that: those of callers that hung up.
+    /// How many callers wait for a vector. There may be more texts than callers: some callers hung up.
     callers: usize,
 }
 

@@ -116,8 +116,8 @@ impl Decision {
         Self { of: LimitOf::Key, ..self }
     }
 
-    /// `self` is the decision of a key's own limit, `project` that of its project. Gives the one that tells the
-    /// caller more: a refusal, or else the one that leaves fewer requests.
+    /// `self` is the decision of a key's own limit, `project` the decision of its project's. Gives the decision that tells the
+    /// caller more: a refusal, or else the decision that leaves fewer requests.
     #[must_use]
     pub const fn or_tighter(self, project: Self) -> Self {
         if project.allowed && self.remaining < project.remaining { self } else { project }

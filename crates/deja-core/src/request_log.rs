@@ -102,17 +102,17 @@ pub struct LogRow {
 /// Which requests of a log are meant. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
-    /// Only those that ended so.
+    /// Only requests that ended so.
     pub outcome: Option<Outcome>,
-    /// Only those with this key.
+    /// Only requests with this key.
     pub key: Option<KeyId>,
-    /// Only those that asked this model.
+    /// Only requests for this model.
     pub model: Option<String>,
-    /// Only those of this context.
+    /// Only requests with this context.
     pub context: Option<ContextKey>,
-    /// Only those that met this entry.
+    /// Only requests that met this entry.
     pub entry: Option<EntryId>,
-    /// Only those that asked just this, with or without the blanks around it, or whose kept text has it in it, whatever
+    /// Only requests that asked just this, with or without the blanks around it, or whose kept text has it in it, whatever
     /// the case of letters ([`folded`](crate::store::folded)).
     pub asked: Option<String>,
 }

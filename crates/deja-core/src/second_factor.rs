@@ -34,7 +34,7 @@ impl TotpSecret {
         (bytes.len() == SECRET_BYTES).then(|| Self(bytes.to_vec().into()))
     }
 
-    /// The bytes, for the one who seals them.
+    /// The bytes, for sealing.
     pub fn expose(&self) -> &[u8] {
         self.0.expose_secret()
     }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_bound_to_its_operator() {
-        // Those that are kept were sealed so.
+        // Stores hold secrets that were sealed with these bytes.
         let bound = [b"second factor ".as_slice(), &[7; 16]].concat();
         assert_eq!(binding(OperatorId::from_bytes([7; 16])), bound);
     }

@@ -94,8 +94,8 @@ impl Held {
         true
     }
 
-    /// Takes so many more, as soon as they are there. Those of the project come first: who waits for them keeps nothing from
-    /// others. `false` if there are never so many.
+    /// Takes so many more, as soon as they are there. It waits for the share of the project first: meanwhile it keeps nothing from
+    /// other projects. `false` if there are never so many.
     pub async fn take(&mut self, permits: usize) -> bool {
         let Ok(permits) = u32::try_from(permits) else { return false };
         for part in [&mut self.own, &mut self.all] {

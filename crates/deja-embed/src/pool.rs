@@ -83,7 +83,7 @@ impl Pool {
     pub(crate) async fn run(&self, owner: Owner, text: &str) -> Result<Embedded, EmbedError> {
         let caller = self.queue.enter(owner);
         let threads = self.threads.len();
-        // One text of each thread is worked on.
+        // Each thread works on one of the texts that came before.
         if self.pace.wait(caller.behind.saturating_sub(threads), threads) >= self.patience {
             return Err(EmbedError::Overloaded);
         }

@@ -25,7 +25,7 @@ const WRITING: &str = "error writing a body to connection";
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: ProviderError,
-    /// Whether deja makes the call again. Not one that timed out or lost its connection: it may have been billed.
+    /// Whether deja makes the call again. A call that timed out or lost its connection is not made again: it may have been billed.
     pub(crate) again: bool,
 }
 
@@ -74,7 +74,7 @@ impl Failure {
             // A server that refuses a long request answers, and closes what it has not read. The answer may be lost by that.
             return Self::new(provider, FailureClass::RequestInterrupted, &message);
         }
-        // Without a connection nothing was sent. One that broke later may have carried the whole request: the provider
+        // Without a connection nothing was sent. A connection that broke later may have carried the whole request: the provider
         // may be at work on it, and would be paid twice.
         let unsent = error.is_connect() || broke.is_some_and(hyper::Error::is_canceled);
         Self { again: unsent, ..Self::new(provider, FailureClass::Connection, &message) }

@@ -29,7 +29,7 @@ impl Family {
     }
 }
 
-/// Parts of a name, between hyphens, that mark a model as one that does not answer in text.
+/// Parts of a name, between hyphens, that say that a model does not answer in text.
 const NOT_TEXT: [&str; 10] = [
     "audio",
     "dialog",

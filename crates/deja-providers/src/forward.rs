@@ -102,7 +102,7 @@ impl Upstream {
         Ok((body, said.is_some_and(|said| said.is_object() || said.is_array()), failure.error.class))
     }
 
-    /// The pieces of a good answer, as they come. One that says with a good status that the call failed may quote the key.
+    /// The pieces of an answer with a good status, as they come. It may say all the same that the call failed, and quote the key.
     fn pass(&self, response: Response) -> Result<BoxStream<'static, Result<Bytes, ProviderError>>, Failure> {
         let (name, key) = (self.name.clone(), self.key.clone());
         let pieces = self.client.passed(response).map_err(|error| Failure::read(&name, &error))?;

@@ -181,8 +181,8 @@ fn built_in(
     Ok(Upstream { name: provider.to_owned(), base_url, key: Some(key), client: client.clone() })
 }
 
-/// `url` without slashes and one of `suffixes` at its end: many type a version, and the wire format puts one behind
-/// the base URL.
+/// `url` without slashes and without one of `suffixes` at its end: many operators type a version, and the wire format adds its
+/// own.
 fn without(mut url: Url, suffixes: &[&str]) -> Url {
     let path = url.path().trim_end_matches('/');
     let path = suffixes.iter().find_map(|suffix| path.strip_suffix(suffix)).unwrap_or(path);

@@ -9,7 +9,7 @@ pub(crate) fn for_clients(wanted: usize) -> usize {
     let limits = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limits.maximum, ..limits };
     let limits = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { limits };
-    // None is no limit.
+    // `None` means no limit.
     let Some(open) = limits.current.and_then(|open| usize::try_from(open).ok()) else { return wanted };
     let connections = wanted.min(open / 2);
     if connections < wanted {

@@ -29,7 +29,7 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
-    /// Of these tokens, those that the cache keeps for an hour, if the provider tells.
+    /// The part of `cache_write` that the cache keeps for an hour, if the provider tells.
     pub cache_write_1h: u64,
     /// All output tokens, reasoning included.
     pub output_total: u64,

@@ -133,7 +133,7 @@ pub fn record(wire: Wire, streamed: bool, body: &Bytes) -> Result<Record, Unreco
         Some(Ok(record)) => Ok(record),
         Some(Err(StreamError::Unrecorded(why))) => Err(why),
         Some(Err(StreamError::Read(never))) => match never {},
-        // All of it was there.
+        // All of the body was there.
         None => Err(Unrecorded::Unfinished),
     }
 }
@@ -337,12 +337,12 @@ pub fn is_error(body: &Value) -> bool {
     }
 }
 
-/// Whether a call of a tool is the model's own where it says who calls, and not one of code that the provider runs.
+/// Whether the model itself calls the tool. A call may say that code calls which the provider runs.
 fn is_direct(call: &Value) -> bool {
     call.get("caller").is_none_or(|caller| caller.is_null() || *caller == json!({"type": "direct"}))
 }
 
-/// Whether the arguments of a call are JSON, or none. Those of two calls in one are not. An application that cannot read them asks
+/// Whether the arguments of a call are JSON, or none. The arguments of two calls in one are not. An application that cannot read them asks
 /// again, and would get them again.
 fn is_arguments(value: &Value) -> bool {
     let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();

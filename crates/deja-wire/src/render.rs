@@ -85,7 +85,7 @@ pub fn render(
     if rendering.stream { json_as_stream(wire, &plain, rendering) } else { Ok(plain) }
 }
 
-/// What is new in a response. One that the provider keeps stays under its id: a next request may name it.
+/// What is new in a response. A response that the provider keeps keeps its id: a next request may name it.
 fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh<'_>) -> Vec<(&'static str, String)> {
     // The provider may say that it keeps nothing, whatever was asked.
     let kept = fresh.keeps_id && response.get("store").is_none_or(|store| store.get() != "false");
@@ -111,7 +111,7 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh<'_>) -> Vec<(
 /// A plain answer as the stream that was asked for; its id, its time and its tokens stay.
 pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<Bytes, Unrenderable> {
     let mut body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).to_vec();
-    // They end a line of an event. Raw, they stand between the values of JSON only, as OpenAI and Gemini write it.
+    // Line feeds end a line of an event. Raw line feeds stand only between the values of JSON, as OpenAI and Gemini write it.
     body.retain(|byte| !matches!(byte, b'\n' | b'\r'));
     let object = Object::parse(&body).ok_or(Unrenderable(wire))?;
     let stream = match wire {

@@ -19,7 +19,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         let kept = bench.options.index_data.as_ref().map(|kept| kept.join(entries.to_string()));
         let data = kept.as_deref().unwrap_or(temporary.path());
         if !data.join("deja.db").exists() {
-            // One that is kept is there as a whole or not at all.
+            // A kept index is complete: it gets its name only when it is filled.
             let filling = data.with_extension("filling");
             if filling.exists() {
                 std::fs::remove_dir_all(&filling)?;

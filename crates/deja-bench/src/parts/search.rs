@@ -23,7 +23,7 @@ pub(crate) const THRESHOLDS: [f64; 3] = [0.95, 0.85, 0.75];
 const LIMIT: NonZeroUsize = NonZeroUsize::new(5).unwrap();
 const WARM_UP: usize = 20;
 const PROBES: usize = 200;
-/// Of these, held against the scan.
+/// The probes whose answers are compared with a scan's.
 const SCANNED: usize = 50;
 /// The store keeps vectors at half precision; the scan does not round.
 const ROUNDING: f32 = 1e-3;
@@ -108,7 +108,7 @@ fn scan(vectors: &Vectors, entries: usize, probes: &[Embedding]) -> Result<Vec<V
     Ok(best)
 }
 
-/// Whether these are the same but for rounding. One that is as near to the threshold as that may be missing.
+/// Whether these are the same but for rounding. A candidate that is as near to the threshold as that may be missing.
 fn same(found: &[f32], exact: &[f32], threshold: Threshold) -> bool {
     let least = threshold.get() as f32;
     let sure = exact.iter().filter(|similarity| **similarity >= least + ROUNDING).count();

@@ -76,7 +76,7 @@ impl Admin {
         Acting { admin: self, actor, role: Role::Owner, alone: None }
     }
 
-    /// For those of a person, who may do what their role and their rank in each project allow.
+    /// For the use cases of a person, who may do what their role and their rank in each project allow.
     pub fn acting_for(&self, operator: &Operator) -> Acting<'_> {
         Acting { role: operator.role, ..self.acting(operator.into()) }
     }

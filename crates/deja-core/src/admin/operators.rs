@@ -159,7 +159,7 @@ pub async fn change_password(
 pub enum Setup {
     /// With this link, as long as it is not [withdrawn](withdraw).
     Link(Link, TokenHash),
-    /// With one that another process made, of those that share the store.
+    /// With a link that another process on the same store made.
     MadeElsewhere {
         /// When it was made.
         at: Timestamp,
@@ -207,7 +207,7 @@ pub async fn accept(
     let useless = || AdminError::NotFound("this link does not work any more: ask for a new one".to_owned());
     // Nobody acts until it is known who they become.
     let by = admin.acting(Actor::System);
-    // One at a time, so that a first-owner link cannot make a second owner.
+    // One link at a time, so that a first-owner link cannot make a second owner.
     let by = &by.alone().await?;
     let now = by.now();
     let invite = by.store().invite(&token.hash(), now).await?.ok_or_else(useless)?;
@@ -223,7 +223,7 @@ pub async fn accept(
         }
         Purpose::ResetPassword { operator } => {
             let found = by.store().operator_by_id(operator).await?.ok_or_else(useless)?;
-            // One that was made just when the operator was disabled.
+            // The link was made just when the operator was disabled.
             if found.disabled.is_some() {
                 return Err(useless());
             }

@@ -53,9 +53,9 @@ impl Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Labellers {
-    /// Those of people, at the console and through the API.
+    /// People, at the console and through the API.
     People,
-    /// Those of models.
+    /// Models.
     Judges,
 }
 

@@ -11,10 +11,10 @@ use crate::member::Rank;
 use crate::request_log::{LogFilter, LogRow};
 use crate::store::{Cursor, LogOrder, NewLabel};
 
-/// Requests with a text in them that are looked through for the one that asked just this.
+/// Requests that contain the asked text, among which the request is sought that asked just this.
 const LOOKED_AT: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
-/// Pairs among which is the one that was forbidden just now.
+/// The newest forbidden pairs, among which the pair is sought that was forbidden just now.
 const LATEST: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
 /// A pair of prompts that was forbidden.
@@ -98,7 +98,7 @@ pub async fn wrong_for(
     }
 }
 
-/// Whether this entry answered one that asked just this; `None` if none of these did.
+/// Whether this entry answered a request that asked just this; `None` if no request did.
 fn answered(rows: &[LogRow], entry: EntryId, asked: &str) -> Option<bool> {
     let hash = PromptHash::of(asked);
     let mut answered = None;

@@ -31,7 +31,7 @@ pub async fn create(
     name: &str,
     expires: Option<Expiry>,
 ) -> Result<NewToken, AdminError> {
-    // One at a time, so that they are no more than there may be.
+    // One token at a time: two at once could be more than an operator may have.
     let by = &by.alone().await?;
     let operator = own(by, email).await?;
     let now = by.now();

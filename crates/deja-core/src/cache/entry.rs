@@ -91,13 +91,6 @@ pub struct Candidate {
     pub forbidden: bool,
 }
 
-impl EntryDetail {
-    /// Whether it is found by the hash of its whole request only.
-    pub fn is_exact(&self) -> bool {
-        is_exact(&self.parameters)
-    }
-}
-
 /// An entry as people look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryDetail {
@@ -115,4 +108,11 @@ pub struct EntryDetail {
     pub last_hit: Option<Timestamp>,
     /// Dollars that its hits saved.
     pub saved: NanoUsd,
+}
+
+impl EntryDetail {
+    /// Whether it is found by the hash of its whole request only.
+    pub fn is_exact(&self) -> bool {
+        is_exact(&self.parameters)
+    }
 }

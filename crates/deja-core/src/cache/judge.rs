@@ -301,13 +301,13 @@ mod tests {
         assert_eq!(judged.hit.unwrap().entry().prompt, REWORDED);
         let refused = judged.refused.unwrap();
         assert_eq!((refused.reason, refused.similarity), (Reason::Opposite, Similarity::from_cosine(0.96)));
-        // What is told is the best of those that were refused; what came after the hit was not judged.
+        // The best refused candidate is told. Candidates behind a hit are not judged.
         let worse = candidate("How do I turn off read receipts?", 0.9, false);
         let judged = judge.first([candidate(DISABLE, 0.96, false), worse.clone()]);
         assert!(judged.hit.is_none() && judged.refused == Some(refused));
         let judged = judge.first([candidate(REWORDED, 0.94, false), worse]);
         assert!(judged.hit.is_some() && judged.refused.is_none());
-        // Neither a forbidden pair nor one that is not similar enough is the guard's.
+        // The guard has nothing to do with a forbidden pair, nor with a pair that is not similar enough.
         let judged = judge.first([candidate(DISABLE, 0.96, true), candidate(DISABLE, 0.84, false)]);
         assert!(judged.hit.is_none() && judged.refused.is_none());
     }
@@ -338,7 +338,7 @@ mod tests {
             assert!(judge.settle(candidate(open, 0.95, true), same).is_err());
             assert!(judge.settle(candidate(asked, 0.95, false), same).is_ok());
         }
-        // One that answers for certain wins over a nearer one that may.
+        // A candidate that answers for certain wins over a nearer one that is uncertain.
         let certain = candidate(REWORDED, 0.9, false);
         let judged = judge.first([candidate(open, 0.95, false), certain]);
         assert!(judged.hit.is_some() && judged.uncertain.is_empty());

@@ -43,7 +43,7 @@ struct Failing {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// So many failures in a row.
+    /// Calls pass; so many failed in a row.
     Closed(u32),
     Open(Rest),
 }
@@ -53,12 +53,12 @@ enum State {
 struct Rest {
     length: Duration,
     began: Timestamp,
-    /// Whether somebody tries since it ended.
+    /// Whether this is the rest during a try: a call passed when it began.
     trying: bool,
 }
 
 impl Rest {
-    /// The rest of this time. A clock that was set back does not make it longer.
+    /// How long it still lasts. A clock that was set back does not make it longer.
     fn left(&self, now: Timestamp) -> Duration {
         if now < self.began { Duration::ZERO } else { self.length.saturating_sub(now.since(self.began)) }
     }
@@ -99,7 +99,7 @@ impl Circuits {
         let Some(Failing { tried, state: State::Open(rest), .. }) = found else { return Ok(()) };
         let left = rest.left(now);
         if left.is_zero() {
-            // A call that has no end yet is as silent as one that failed.
+            // A try that has not ended counts as failed.
             let length = if rest.trying { self.longer(rest.length) } else { rest.length };
             *rest = Rest { length, began: now, trying: true };
             *tried = now;
@@ -159,7 +159,7 @@ impl Circuits {
         }
     }
 
-    /// The rest after one of this length.
+    /// The length of the rest after a `rest` of this length.
     fn longer(&self, rest: Duration) -> Duration {
         let (_, longest) = self.rest;
         longest.min(rest * 2)

@@ -39,7 +39,7 @@ pub(super) struct Claim<'a> {
 }
 
 impl Engine {
-    /// Claims a flight from all other processes, which may take as long as one of them leads it.
+    /// Claims a flight before all other processes. While another process leads it, this waits.
     pub(super) async fn claim<'a>(
         &'a self,
         claims: &'a dyn Claims,
@@ -63,9 +63,9 @@ impl Engine {
                 }
                 Claimed::Answered => match self.exact(None, query, scope, flight.prompt, judge).await? {
                     Some(hit) => return Ok(Turn::Found(hit)),
-                    // It may have been deleted since.
+                    // The entry may have been deleted since.
                     None if !missed => missed = true,
-                    // It is too old for this query.
+                    // The entry is too old for this query.
                     None => return Ok(Turn::Unclaimed),
                 },
             }
@@ -82,7 +82,7 @@ impl Claim<'_> {
                 tokio::time::sleep(PROLONG_EVERY).await;
                 match self.claims.prolong(&self.flight, self.owner, LEASE).await {
                     Ok(true) => {}
-                    // It ran out and is another's, who asks too.
+                    // The claim ran out. Another process has it, and asks too.
                     Ok(false) => std::future::pending().await,
                     Err(error) => tracing::warn!(error = %error, "a claim could not be prolonged"),
                 }

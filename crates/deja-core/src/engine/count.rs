@@ -193,7 +193,7 @@ impl<'a> Timed<'a> {
         Self { listener, began: Instant::now() }
     }
 
-    /// It ended, and took so long.
+    /// The call ended, and took so long.
     pub(super) fn end(self) -> Duration {
         self.began.elapsed()
     }
@@ -227,7 +227,7 @@ impl Engine {
         self.count_as(caller, &event, Ending::Unread(request), ended);
     }
 
-    /// Counts a request of an admitted caller that asks for no answer: as one of its key, and in no figure of the project.
+    /// Counts a request of an admitted caller that asks for no answer: its key was used. No figure of the project has it.
     pub fn count_other(&self, caller: &Admission) {
         self.usage.count_other(&caller.key, self.parts.clock.now());
     }
@@ -271,7 +271,7 @@ impl Engine {
             Ended::Passed(None) | Ended::Failed(_, None) => {
                 UsageEvent { spent: opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost), ..named }
             }
-            // It was looked for nowhere.
+            // No entry was looked for.
             Ended::Refused(..) | Ended::RateLimited(_) => UsageEvent { placed: None, ..named },
         };
         self.count_as(caller, &event, Ending::Read(query), ended);

@@ -135,7 +135,7 @@ impl Engine {
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
         }
-        // Whoever waits for the whole answer gets none of one that broke off, and asks again.
+        // If the answer broke off, whoever waits for all of it gets none, and asks again.
         Ok(landed.map_or_else(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
     }
 
@@ -183,7 +183,7 @@ impl Engine {
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached: it is paid for all
     /// the same. `None` if there is nothing to count. A plain answer is whole unless it is `cut`. If an answer that was too long
-    /// tells no tokens, they are estimated from those of its beginning.
+    /// tells no tokens, they are estimated from the tokens of its beginning.
     async fn part(
         &self,
         call: &Call,

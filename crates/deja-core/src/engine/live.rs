@@ -1,7 +1,7 @@
 //! An answer on its way: the provider's bytes as they come, for everybody who reads along.
 //!
 //! The flight's task writes, readers follow at their own pace from the beginning. As long as the answer is recorded all of
-//! it is kept; one that is too large for that goes on, in step with its slowest reader, and takes no further ones.
+//! it is kept. An answer that is too large for that goes on in step with its slowest reader, and takes no further readers.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -31,9 +31,9 @@ pub(super) const END: usize = 64 * 1024;
 /// What answers under way may take in memory while they are recorded, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordLimits {
-    /// One answer.
+    /// Each answer.
     pub each: usize,
-    /// All of them together.
+    /// All answers together.
     pub all: usize,
 }
 

@@ -139,7 +139,7 @@ fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
         Ended::RateLimited(limit) => Some(limit.cause().to_owned()),
         Ended::Failed(error, _) => Some(error.cause().to_owned()),
         Ended::Passed(reply) => {
-            // Elsewhere they say why it is not matched by meaning.
+            // The reasons of other requests say why these are not matched by meaning.
             let bypassed = query.and_then(|query| query.wire.as_ref()).filter(|wired| wired.is_passed());
             let reasons =
                 bypassed.map(|wired| wired.reasons.join(", ")).filter(|reasons| !reasons.is_empty());

@@ -39,9 +39,9 @@ pub struct Opinion {
 pub enum Said {
     /// One answer serves both.
     Yes,
-    /// It does not.
+    /// One answer does not serve both.
     No,
-    /// It said so of this pair before.
+    /// The word that was kept from the last time the model was asked about this pair.
     Remembered(bool),
     /// Neither yes nor no.
     Unclear,

@@ -6,7 +6,7 @@ use opentelemetry::{Array, Context, KeyValue, StringValue, Value, global};
 
 use crate::provider::{Completion, Endpoint, Finish, ProviderError};
 
-/// A call, until [`Self::end`]; one that is given up ends when this is dropped.
+/// A call, until [`Self::end`]. A call that is given up ends when this is dropped.
 pub(crate) struct Upstream(Context);
 
 impl Upstream {
@@ -67,13 +67,13 @@ impl Upstream {
         self.set("gen_ai.response.finish_reasons", Value::Array(reasons));
     }
 
-    /// Says that it failed, and of what kind that is.
+    /// Says that the call failed, and with what kind of error.
     pub(crate) fn fail(&self, kind: impl Into<Value>) {
         self.set("error.type", kind);
         self.0.span().set_status(Status::error(""));
     }
 
-    /// It ended.
+    /// The call ended.
     pub(crate) fn end(self) {
         self.0.span().end();
     }

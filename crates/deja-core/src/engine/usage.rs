@@ -38,9 +38,9 @@ pub(super) struct UsageBuffer {
 /// What is on its way into the store.
 #[derive(Default)]
 struct Writing {
-    /// Of the last batch.
+    /// The id of the last batch.
     id: Option<BatchId>,
-    /// Given to the store, which has not said that it has it. Perhaps it has: so the same one is given again.
+    /// The batch that was given to the store without an answer. The store may have it: so the very same batch is given again.
     batch: Option<UsageBatch>,
 }
 
@@ -50,7 +50,7 @@ impl UsageBuffer {
         self.add(|pending| pending.add(event));
     }
 
-    /// Counts one with this key that asks for no answer.
+    /// Counts a request with this key that asks for no answer.
     pub(super) fn count_other(&self, key: &ApiKey, at: Timestamp) {
         self.add(|pending| pending.add_other(key.project, key.id, at));
     }

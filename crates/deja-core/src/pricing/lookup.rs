@@ -359,7 +359,7 @@ mod tests {
             ("mistral-large-latest", Some("mistral-large")),
             ("mistral-large-2407", None),
             ("claude-opus-4-5", None),
-            // Of the length of a version, and none: another model, with a price of its own.
+            // The end is as long as a version and is none: this is another model, with a price of its own.
             ("command-medium", None),
             ("mistral-instruct", None),
             ("llama-3.1-405", None),

@@ -49,7 +49,7 @@ pub enum PriceTableError {
     /// An object without one model that has a price.
     #[error("the price map holds no model with a price per token")]
     Empty,
-    /// It holds a price below zero, or one that is not finite.
+    /// It holds a price that is below zero or not finite.
     #[error("the price map has a price for '{0}' that is below zero or not finite")]
     Impossible(String),
     /// It lacks too many of the models that are known.
@@ -145,9 +145,9 @@ impl PriceTable {
 
 /// A member that should be a price and is not.
 enum NoPrice {
-    /// Below zero or not finite: nobody means that, so the map is damaged.
+    /// The price is below zero or not finite: nobody means that, so the map is damaged.
     Impossible,
-    /// Of another type, or too dear to be true: that entry is mistaken.
+    /// The price is no number, or too dear to be true: this entry of the map is mistaken.
     Unbelievable,
 }
 

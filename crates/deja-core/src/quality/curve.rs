@@ -170,7 +170,7 @@ impl Quality {
     /// meaning. `None` while the labels do not say so of any.
     pub fn advised(&self) -> Option<&Point> {
         let sure = |point: &&Point| point.precision.is_some_and(|right| right.low >= ADVISED_PRECISION);
-        // Of equal ones the stricter: it comes later.
+        // Of equal points `max_by` gives the last: the strictest.
         self.curve.iter().filter(sure).max_by(|a, b| a.hit_rate.total_cmp(&b.hit_rate))
     }
 }

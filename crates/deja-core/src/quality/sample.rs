@@ -29,7 +29,7 @@ impl Band {
         Threshold::NEAR.reached_by(similarity).then_some(Self(at as u8))
     }
 
-    /// All of them, the least similar first.
+    /// All bands, the least similar first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..BANDS as u8).map(Self)
     }

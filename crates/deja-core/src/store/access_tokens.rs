@@ -15,11 +15,11 @@ pub trait AccessTokens: Send + Sync {
     /// Adds a token; durable when it returns. [`StoreError::Conflict`] if its operator does not exist.
     async fn create_access_token(&self, token: &AccessToken, change: &Change) -> Result<(), StoreError>;
 
-    /// The token with this hash and its operator, as they are now. One that has expired is found, one of a disabled
-    /// operator is not.
+    /// The token with this hash and its operator, as they are now. An expired token is found; a token of a disabled operator is
+    /// not.
     async fn access_token(&self, hash: &TokenHash) -> Result<Option<(AccessToken, Operator)>, StoreError>;
 
-    /// Notes that a token was used. Does nothing to one that is gone.
+    /// Notes that a token was used. Does nothing if the token is gone.
     async fn touch_access_token(&self, hash: &TokenHash, now: Timestamp) -> Result<(), StoreError>;
 
     /// The operator's tokens, oldest first, expired ones included.

@@ -35,8 +35,8 @@ pub type Found = Result<Option<Arc<Entry>>, StoreError>;
 #[async_trait]
 pub trait LooksAhead: Send + Sync {
     /// [`Store::admit_within_limit`](crate::store::Store::admit_within_limit), and
-    /// [`Entries::exact`](crate::store::Entries::exact) for what is `wanted`, as far as it is of the key's project. A
-    /// request over a limit and one of a project that is suspended find nothing, and nothing is looked up for them.
+    /// [`Entries::exact`](crate::store::Entries::exact) for what is `wanted`, as far as it is of the key's project. For a
+    /// request over a limit, or of a suspended project, nothing is looked up.
     async fn admit_and_look_up(
         &self,
         hash: &KeyHash,

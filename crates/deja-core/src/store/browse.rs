@@ -13,15 +13,15 @@ use crate::store::{Cursor, EntryFilter, EntryOrder, StoreError};
 pub const LISTED: usize = 1000;
 
 /// Looking into a cache. Entries that expired and are not swept yet are included. What a filter finds by text is read
-/// through: few such searches run at once, each within a time that the store is opened with. One that does not end in
-/// it is [`StoreError::SearchTimeout`], and hits do not wait for any. The same holds for what passes a filter of any kind
+/// through: few such searches run at once, each within a time that the store is opened with. A search that does not end
+/// in it is [`StoreError::SearchTimeout`]. Hits wait for no search. The same holds for what passes a filter of any kind
 /// in another order than that of age.
 #[async_trait]
 pub trait Browse: Send + Sync {
     /// Up to `limit` of the project's entries that pass the filter, in this order, those behind `after` if it is given, each with
     /// the first [`LISTED`] characters of its answer.
-    /// Whatever is added or deleted meanwhile, the others are where they were; those that are hit meanwhile move in an
-    /// order by hits or use ([`Cursor`]).
+    /// Entries that are added or deleted meanwhile move no others. Entries that are hit meanwhile move in an order by hits or use
+    /// ([`Cursor`]).
     async fn browse(
         &self,
         project: ProjectId,

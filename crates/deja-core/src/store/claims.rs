@@ -47,10 +47,10 @@ pub enum Claimed {
 /// Claims on flights, so that of several processes with one database only one asks the provider.
 #[async_trait]
 pub trait Claims: Send + Sync {
-    /// Claims the flight for `owner` for the time of `lease`, unless another owner's claim has not run out, by the
-    /// store's own clock: those of the processes may differ. Sees every entry that was stored before a claim it comes
-    /// after was released. A caller that waited for the flight of `awaited` is told how that one ended, if it was
-    /// released without an entry and nobody has claimed since; for all others such a flight is free.
+    /// Claims the flight for `owner` for the time of `lease`, unless another owner's claim still runs. The store's own clock
+    /// counts: the clocks of processes may differ. The new claim sees every entry that was stored before an earlier claim was
+    /// released. A caller that waited for the flight of `awaited` is told how that flight ended, if it was released without an
+    /// entry and nobody has claimed since. For all other callers such a flight is free.
     async fn claim(
         &self,
         flight: &FlightKey,

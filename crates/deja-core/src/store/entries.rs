@@ -32,11 +32,11 @@ pub struct Probe<'a> {
 /// Which entries of a project are meant. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryFilter {
-    /// Only those asked of this model.
+    /// Only entries that were asked of this model.
     pub model: Option<String>,
-    /// Only those of this context; `Some(None)` is those without one.
+    /// Only entries of this context; `Some(None)` means entries without a context.
     pub context: Option<Option<String>>,
-    /// Only those with this text in the prompt or the answer, whatever the case of letters ([`folded`](crate::store::folded)).
+    /// Only entries with this text in the prompt or the answer, whatever the case of letters ([`folded`](crate::store::folded)).
     pub text: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub trait Entries: Send + Sync {
     ) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// The live entries of `scope` most similar to the probe, best first, equal ones by id. The answer is
-    /// that of an exact scan. Those that must not answer this prompt ([`WrongAnswers`]) are among them, and marked.
+    /// that of an exact scan. Entries that must not answer this prompt ([`WrongAnswers`]) are marked.
     /// Records of answers need not be read: most candidates answer nobody.
     ///
     /// [`WrongAnswers`]: crate::store::WrongAnswers
@@ -155,8 +155,8 @@ pub trait Vectors: Send + Sync {
         limit: NonZeroUsize,
     ) -> Result<Vec<StaleEntry>, StoreError>;
 
-    /// Gives an entry its vector of `embedder`, beside those of others and in place of an earlier one; `None` marks it
-    /// as too long for that embedder. Ends the claim. `false` if the entry is gone.
+    /// Gives an entry its vector of `embedder`, in place of an earlier vector of that embedder; `None` marks the entry as too
+    /// long for it. Ends the claim. `false` if the entry is gone.
     async fn put_vector(
         &self,
         project: ProjectId,

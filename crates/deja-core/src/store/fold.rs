@@ -12,7 +12,7 @@ pub fn folded_char(character: char) -> char {
     only(capital.to_lowercase()).unwrap_or(capital)
 }
 
-/// The one of a single character.
+/// The character, if there is just one.
 fn only(mut characters: impl ExactSizeIterator<Item = char>) -> Option<char> {
     if characters.len() == 1 { characters.next() } else { None }
 }

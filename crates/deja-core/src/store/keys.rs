@@ -73,7 +73,7 @@ pub trait Keys: Send + Sync {
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError>;
 
     /// The key with this hash and its project with its own providers, as they are now: a key revoked before this call is
-    /// not found. One that has expired is.
+    /// not found. An expired key is found.
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
 
     /// The project's keys with their usage, oldest first, revoked ones included.

@@ -40,8 +40,8 @@ pub trait Labels: Send + Sync {
     ///
     /// * An entry that was served and does not answer: the two prompts are forbidden to each other in the whole project
     ///   ([`WrongAnswers::is_forbidden`]), longer than the entry lives. The entry stays, and answers its own prompt. If
-    ///   it is the third prompt or a later one of which that was said of the entry within a day, the entry is put into
-    ///   quarantine, with an audit row of its own.
+    ///   the entry is found wrong for a third prompt within a day, or for more, it is put into quarantine, with an audit row of its
+    ///   own.
     /// * An entry that answers: what the same source forbade of the two is allowed again.
     ///
     /// The change is written if this changed what is answered. `None` if the project has no such entry: then nothing

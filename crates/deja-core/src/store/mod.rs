@@ -118,7 +118,7 @@ pub trait Store:
         None
     }
 
-    /// A handle of this store that one process at a time has, of all that share the store, until it is dropped. A change of a
+    /// A handle of this store, until it is dropped. Of all processes that share the store, one at a time has it. A change of a
     /// project, a provider or an operator reads the whole of it and writes it again: nothing else may change it in between. A
     /// call on the handle fails if another process may have it meanwhile. `None` if this store serves one process only.
     async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {

@@ -30,7 +30,7 @@ pub trait Operators: Send + Sync {
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError>;
 }
 
-/// One-time links. One that is used, revoked or expired is as if it had never been.
+/// One-time links. A link that is used, revoked or expired is as if it had never been.
 #[async_trait]
 pub trait Invites: Send + Sync {
     /// Adds a link. A new link to reset a password replaces the operator's earlier ones, and a new link for the
@@ -72,15 +72,15 @@ pub trait Sessions: Send + Sync {
         change: &Change,
     ) -> Result<bool, StoreError>;
 
-    /// The session with this token and its operator, as they are now. An expired session and one of a disabled
-    /// operator are not found.
+    /// The session with this token and its operator, as they are now. An expired session is not found, nor is a session of a
+    /// disabled operator.
     async fn session(
         &self,
         token: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<(Session, Operator)>, StoreError>;
 
-    /// Notes that a session was used and when it now expires. Does nothing to one that is gone.
+    /// Notes that a session was used and when it now expires. Does nothing if the session is gone.
     async fn touch_session(
         &self,
         token: &TokenHash,

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 #[async_trait]
 pub trait Samples: Send + Sync {
     /// Keeps these samples, and then of each project and band those with the smallest numbers: as many as the samples
-    /// that the project's settings allow, divided by [`BANDS`](crate::quality::BANDS) and rounded down. One that ended
+    /// that the project's settings allow, divided by [`BANDS`](crate::quality::BANDS) and rounded down. A sample that ended
     /// by `now`, whose entry is gone, or whose number is there already, is dropped.
     async fn keep_samples(&self, samples: &[NewSample], now: Timestamp) -> Result<(), StoreError>;
 

@@ -22,9 +22,9 @@ pub(super) trait Numbers: Copy {
     fn sub(self, other: Self) -> Self;
     /// Lane by lane.
     fn mul(self, other: Self) -> Self;
-    /// Lane by lane; the other one where the two do not compare as less.
+    /// Lane by lane; `other` where the two do not compare as less.
     fn min(self, other: Self) -> Self;
-    /// Lane by lane; the other one where the two do not compare as greater.
+    /// Lane by lane; `other` where the two do not compare as greater.
     fn max(self, other: Self) -> Self;
     /// 2^n where n is the integer in the low bits of each lane.
     fn power_of_two(self) -> Self;
@@ -51,7 +51,7 @@ pub(super) trait Quantise<I>: Vector {
     fn store_low_bytes(self, to: &mut [I; LANES]);
 }
 
-/// Several at once: what one of them waits for, the next one does not.
+/// Several at once: while one waits for its result, the next goes on.
 impl<T: Numbers, const N: usize> Numbers for [T; N] {
     #[inline(always)]
     fn splat(value: f32) -> Self {

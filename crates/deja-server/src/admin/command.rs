@@ -23,7 +23,7 @@ pub enum Command {
     ProjectList,
     /// Refuses the project's requests from now on.
     ProjectSuspend { project: String },
-    /// Takes them again.
+    /// Takes the project's requests again.
     ProjectResume { project: String },
     /// Changes a project.
     ProjectSet { project: String, patch: ProjectPatch },
@@ -39,13 +39,13 @@ pub enum Command {
     ProviderAdd(NewProvider),
     /// The project's own providers.
     ProviderList { project: String },
-    /// Removes one by name.
+    /// Removes a provider of the project's own.
     ProviderRemove { project: String, name: String },
     /// Gives a model a price in the project, in US dollars per million tokens.
     PriceSet { project: String, model: String, input: f64, output: f64 },
-    /// Takes that price away.
+    /// Takes the project's price of a model away.
     PriceUnset { project: String, model: String },
-    /// The price in force.
+    /// The price of a model in force.
     PriceShow { model: String, project: Option<String> },
     /// Fetches the price table now.
     PriceRefresh,
@@ -57,7 +57,7 @@ pub enum Command {
     Tune { project: String, whose: Labellers },
     /// What it would take to have a model judge the project's samples.
     JudgePlan { project: String, model: String },
-    /// Has a model judge some of them.
+    /// Has a model judge some of the project's samples.
     Judge { project: String, model: String, limits: Limits },
     /// Makes a setting the project's.
     Apply { project: String, setting: SettingView },
@@ -73,13 +73,13 @@ pub enum Command {
     MemberList { project: String },
     /// Gives an operator a rank in the project.
     MemberSet { project: String, email: String, rank: Rank },
-    /// Takes it away.
+    /// Takes an operator's rank in the project away.
     MemberRemove { project: String, email: String },
     /// Makes a personal access token of an operator.
     TokenCreate { email: String, name: String, expires: Option<Expiry> },
     /// An operator's tokens.
     TokenList { email: String },
-    /// Revokes one, named by what listings show of it, or by itself.
+    /// Revokes a token, named by what listings show of it, or by itself.
     TokenRevoke { email: String, token: Hidden },
     /// The last changes, newest first.
     AuditList { project: Option<String>, limit: usize },
@@ -94,7 +94,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it may be the first of all, which makes what everything is kept in.
+    /// Whether it may be the first command of all, which makes the data directory.
     pub const fn begins(&self) -> bool {
         matches!(self, Self::ProjectCreate(_) | Self::OperatorCreate { .. } | Self::Import(_))
     }

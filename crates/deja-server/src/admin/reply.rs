@@ -73,7 +73,7 @@ pub enum Reply {
     TokenCreated { token: Hidden, view: TokenView },
     /// Access tokens.
     Tokens(Vec<TokenView>),
-    /// The one that was revoked.
+    /// The token that was revoked.
     TokenRevoked(TokenView),
     /// The last changes.
     Audit(Vec<AuditView>),
@@ -311,7 +311,7 @@ pub struct PriceView {
     pub table: PriceTableView,
 }
 
-/// US dollars per million tokens. Those of the provider's own prompt cache are left out where they are not known.
+/// US dollars per million tokens. Rates of the provider's own prompt cache are left out where they are not known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RatesView {
     pub input: f64,
@@ -320,7 +320,7 @@ pub struct RatesView {
     pub cache_read: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// What is written to be kept for an hour.
+    /// Tokens written to the prompt cache to be kept for an hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_1h: Option<f64>,
 }
@@ -399,9 +399,9 @@ pub struct CacheView {
 /// Entries without a vector of the embedder in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotEmbeddedView {
-    /// Those that will get one.
+    /// Entries that will get a vector.
     pub waiting: u64,
-    /// Those that could not be embedded, for now.
+    /// Entries that could not be embedded, for now.
     pub failed: u64,
 }
 

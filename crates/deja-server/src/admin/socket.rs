@@ -52,7 +52,7 @@ pub fn path_in(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// A data directory that one server has for its own: commands for that directory go to it.
+/// The data directory of a running server: commands for the directory go to that server.
 ///
 /// The lock of the embedded store will not do: replicas on PostgreSQL have no such store, and two of them in one
 /// directory would take each other's socket. The kernel drops the lock when the process ends, however it ends.

@@ -202,7 +202,7 @@ fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
     }
 }
 
-/// An error with its causes, up to one that it tells itself.
+/// An error with its causes, up to a cause that the text before it has already.
 fn told(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

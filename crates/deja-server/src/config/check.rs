@@ -26,7 +26,7 @@ const WEB_URL: &str = "a URL that begins with http:// or https://";
 const MILLIS: RangeInclusive<u64> = 1..=600_000;
 
 impl Settings {
-    /// The settings with their types, or what is wrong with the first one that is.
+    /// The settings with their types, or what is wrong with the first setting that is wrong.
     pub fn check(&self) -> Result<Config, ConfigError> {
         if self.data_dir.is_empty() {
             return Err(wrong("data_dir", "", "the path of a directory"));

@@ -35,7 +35,7 @@ struct AccountPage {
     tokens: Vec<TokenRow>,
     /// A token that was just made.
     made: Option<String>,
-    /// One as it was typed.
+    /// The form of a new token, as it was typed.
     form: NewToken,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn get(visit: Visit) -> Answer {
     Ok(visit.page(&page))
 }
 
-/// The page with a token as it was typed, and what is wrong with one of its forms.
+/// The page with the form of a token as it was typed, and what is wrong with a form.
 async fn page(visit: &Visit, form: NewToken, problem: Option<Problem>) -> Result<AccountPage, ConsoleError> {
     let operator = &visit.who.operator;
     let sessions = visit.store().sessions(operator.id, visit.now()).await?;

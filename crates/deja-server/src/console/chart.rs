@@ -138,7 +138,7 @@ impl Chart {
             .collect()
     }
 
-    /// Of each series its name and its value at a place of the axis.
+    /// The name of each series with its value at a place of the axis.
     fn at(&self, slot: usize) -> impl Iterator<Item = (&'static str, Option<f64>)> {
         self.series.iter().map(move |series| (series.name, series.values.get(slot).copied().flatten()))
     }

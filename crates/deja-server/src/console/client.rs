@@ -67,7 +67,7 @@ fn sender(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     sender
 }
 
-/// An address as proxies write them: some put the port behind it, and brackets around one of IPv6.
+/// An address as proxies write it: some put the port behind it, and brackets around an IPv6 address.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
     bare.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))

@@ -49,7 +49,7 @@ pub(super) async fn delete(
                 bytes += deleted.as_ref().map_or(0, Deleted::bytes);
                 kept.push(deleted.filter(|_| bytes <= most));
             }
-            // Of several, one that went meanwhile is no news.
+            // If several are deleted, an entry that went meanwhile is no news.
             Err(AdminError::NotFound(_)) if entries.len() > 1 => {}
             failed => return visit.done(&list, failed, good),
         }
@@ -88,7 +88,7 @@ pub(super) struct Selected {
     entry: Vec<String>,
 }
 
-/// `POST /console/p/{slug}/cache/delete`: those that are ticked.
+/// `POST /console/p/{slug}/cache/delete`: deletes the ticked entries.
 pub(super) async fn delete_selected(
     visit: Visit,
     Path(slug): Path<String>,

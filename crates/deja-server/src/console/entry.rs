@@ -24,9 +24,9 @@ struct EntryPage {
     slug: String,
     entry: Row,
     prompt: String,
-    /// Of a request that is found as a whole.
+    /// The turns of a request that is found as a whole.
     turns: Option<Vec<Turn>>,
-    /// What else an answer depends on: of a question in a wire format.
+    /// What else the answer to a question in a wire format depends on.
     parameters: Vec<(String, String)>,
     answer: String,
     context: Option<String>,

@@ -75,7 +75,7 @@ pub(super) fn with_lf<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stri
 /// What is wrong with one field of a form, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// The field's id; one that no field has is the whole form's.
+    /// The field's id. An id that no field has means the whole form.
     pub(super) field: &'static str,
     pub(super) text: String,
 }

@@ -126,7 +126,7 @@ impl Frame {
         }
     }
 
-    /// With a complaint about one of its fields, which is said there, too.
+    /// With a complaint about a field of the page, which is said at the field too.
     #[must_use]
     pub(super) fn complaining_at(self, problem: Option<Problem>) -> Self {
         let text = problem.as_ref().map(|problem| problem.text.clone());

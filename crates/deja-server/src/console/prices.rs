@@ -18,7 +18,7 @@ pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
 /// What stands there if the model had no price when it was asked, and has one now.
 pub(super) const UNKNOWN_THEN: &str = "unknown: the model had no known price then";
 
-/// What an entry saved, if that is known. One that was hit and saved nothing had no price then, unless it is free: a price that is
+/// What an entry saved, if that is known. An entry that was hit and saved nothing had no price then, unless its model is free: a price that is
 /// set later does not make it so.
 pub(super) fn saved(visit: &Visit, project: &Project, detail: &EntryDetail) -> Option<NanoUsd> {
     let (list, entry) = (visit.console.admin.prices.current(), &detail.entry);

@@ -24,7 +24,7 @@ const DAYS: i64 = 7;
 struct ProjectsPage {
     frame: Frame,
     projects: Vec<Row>,
-    /// Of all that are seen.
+    /// The sums of all projects that the operator sees.
     requests: String,
     saved: String,
     next: Option<String>,

@@ -265,7 +265,7 @@ impl ProviderForm {
             .collect()
     }
 
-    /// The secret that is typed, or else the one that was before something else was found wrong.
+    /// The secret that is typed, or else the secret that was typed before something else was found wrong.
     fn secret(&self, visit: &Visit) -> Option<String> {
         let typed = Some(self.secret.trim().to_owned()).filter(|secret| !secret.is_empty());
         typed.or_else(|| visit.open(SECRET, &self.kept))

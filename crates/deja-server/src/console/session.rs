@@ -125,7 +125,7 @@ impl Cookies {
         Self(headers.get_all(COOKIE).iter().cloned().collect())
     }
 
-    /// The cookie called `name`. Two of one name are none: one of them is not ours.
+    /// The cookie called `name`. Two cookies of that name count as none: one of them is not ours.
     pub(super) fn get(&self, secure: bool, name: &str) -> Option<String> {
         let name = full_name(secure, name);
         let texts = self.0.iter().filter_map(|value| value.to_str().ok());

@@ -79,7 +79,7 @@ pub(super) struct SettingsForm {
     threshold: String,
     minimum: String,
     guard: String,
-    /// These stay as they are where the form has no such field.
+    /// This and the next two stay as they are if the form has no such field.
     samples: Option<String>,
     request_log: Option<String>,
     request_texts_days: Option<String>,

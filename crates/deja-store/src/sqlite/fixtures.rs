@@ -25,7 +25,7 @@ pub(super) fn id(number: u8) -> EntryId {
     EntryId::from_bytes([number; 16])
 }
 
-/// Of the prompt of entry `number`.
+/// The hash of the prompt of entry `number`.
 pub(super) fn hash(number: u8) -> PromptHash {
     PromptHash::of(&number.to_string())
 }

@@ -78,7 +78,7 @@ impl Forbidden {
 #[derive(Default)]
 pub(super) struct Pairs(HashMap<PromptHash, HashMap<PromptHash, Option<Vector>>>);
 
-/// One pair, as it is now.
+/// A pair of prompts with its rows, as they are now.
 pub(super) struct Pair {
     prompts: [PromptHash; 2],
     rows: Pairs,

@@ -28,7 +28,7 @@ impl<K> Default for Buckets<K> {
 
 impl<K: Copy + Eq + Hash> Buckets<K> {
     /// Takes a request from the bucket `of` it. A new bucket is kept if `is_there` says so of the project, asked under the
-    /// lock: of one that is deleted meanwhile it is forgotten after that.
+    /// lock: a deletion that comes meanwhile forgets the bucket after that.
     fn take(&self, of: K, quota: Quota, now: Timestamp, is_there: impl FnOnce() -> bool) -> Decision {
         let mut buckets = self.buckets.lock();
         let known = buckets.get(&of).copied();

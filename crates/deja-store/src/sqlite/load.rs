@@ -219,7 +219,7 @@ impl Parts {
     }
 }
 
-/// Waits for all. A panic in one of them is one here: half an index must not pass for a whole one.
+/// Waits for all tasks. A panic of a task is passed on: half an index must not pass for a whole one.
 fn all<E>(tasks: Vec<ScopedJoinHandle<'_, Result<(), E>>>) -> Result<(), E> {
     tasks.into_iter().try_for_each(|task| task.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
@@ -253,7 +253,7 @@ fn load_vectors(
     index: &Index,
     load: &Load,
 ) -> rusqlite::Result<()> {
-    // Of all embedders, so that a piece is as long whichever they are of.
+    // The rows of all embedders, so that a piece has as many rows whichever embedder is in use.
     let mut select = connection.prepare(
         "SELECT v.rowid, h.entry, h.entry_id, s.scope_key, h.expires, iif(v.embedder = ?1, v.vector, NULL)
          FROM vectors v CROSS JOIN heads h ON h.entry = v.entry LEFT JOIN scopes s ON s.scope = h.scope

@@ -151,7 +151,7 @@ fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
             let source = std::io::Error::new(std::io::ErrorKind::PermissionDenied, error);
             OpenError::DataDir { path, source }
         }
-        // The last three: tables are there, but not those of deja, or with content that is not theirs.
+        // In the last three the tables are not deja's, or hold what deja's do not.
         Some(
             ErrorCode::DatabaseCorrupt
             | ErrorCode::NotADatabase

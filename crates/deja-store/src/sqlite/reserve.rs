@@ -61,7 +61,7 @@ impl Reserve {
         self.given_back
     }
 
-    /// Gives the room to those who write next.
+    /// Gives the room to the next writes.
     pub(super) fn give_back(&mut self) {
         if !self.given_back {
             tracing::error!(

@@ -198,7 +198,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text of a string, unescaped. One that cannot be unescaped is given as it was written.
+    /// The text of a string, unescaped. A string that cannot be unescaped is given as it was written.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         let quoted = self.quoted()?;
         let inner = &quoted[1..quoted.len() - 1];

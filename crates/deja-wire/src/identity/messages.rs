@@ -92,7 +92,7 @@ fn text_block(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "type" | "text" => text(value),
         "cache_control" => Place::Ignored,
-        // So it stands in answers, which libraries send back as they were.
+        // Answers have this member, and libraries send them back as they were.
         "citations" if value.is_null() => Place::Ignored,
         _ => Place::Exact(UNKNOWN_MEMBER),
     }

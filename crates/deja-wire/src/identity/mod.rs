@@ -126,8 +126,8 @@ pub struct Identity {
     pub reasons: Vec<&'static str>,
     /// The form in which the answer is wanted. It plays no part in the comparison.
     pub rendering: Rendering,
-    /// Of Responses, SHA-256 of what the provider repeats in the answer and the others who get it are not to see, if there is
-    /// any. No part of what makes two requests the same.
+    /// In Responses: the SHA-256 of the members that the provider repeats in its answer, if there are any. Other callers who get
+    /// the answer must not see them. They play no part in the comparison.
     pub labels: Option<[u8; 32]>,
 }
 
@@ -320,7 +320,7 @@ impl Request<'_> {
         hash.finalize().into()
     }
 
-    /// The headers; one that is there more than once as one.
+    /// The headers. A header that is there more than once counts as one.
     fn headers(&self) -> BTreeMap<&str, String> {
         let mut headers: BTreeMap<&str, String> = BTreeMap::new();
         let kept = self.asked.headers.iter().filter(|(name, _)| !matches!(*name, "content-type" | "accept"));

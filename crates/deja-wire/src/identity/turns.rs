@@ -32,7 +32,7 @@ pub(super) struct Layout {
     pub(super) leading: &'static [&'static str],
     /// Whose turns are talk.
     pub(super) speakers: &'static [&'static str],
-    /// Whether a turn of nobody is one of the user.
+    /// Whether a turn without a role is the user's.
     pub(super) silent_user: bool,
 }
 
@@ -192,7 +192,7 @@ impl<'a> Turns<'a> {
         earlier
     }
 
-    /// The text of a turn; of one that has none, the names of what it has, and what it says of a tool.
+    /// The text of a turn. If it has no text: the names of its members, and what it says of a tool.
     fn shown(&self, turn: &Turn<'a>, room: &mut usize) -> String {
         let mut text = String::new();
         if let Some(content) = turn.content {

@@ -24,7 +24,7 @@ pub(super) const REPORTS: &[&str] = &[
     "obfuscation",
 ];
 
-/// Such members of a choice: Azure, OpenRouter, Together, SGLang, vLLM.
+/// Members of a choice in which servers report: Azure, OpenRouter, Together, SGLang, vLLM.
 pub(super) const CHOICE_REPORTS: &[&str] = &[
     "content_filter_results",
     "content_filter_offsets",

@@ -54,7 +54,7 @@ pub(super) fn usage(told: Value) -> Option<TokenUsage> {
 impl Counts {
     /// In the terms that all providers share; `None` if there is no number in it.
     pub(super) fn shared(&self) -> Option<TokenUsage> {
-        // Of two names for one number the larger counts: no number is less than none, and 0 says nothing beside another.
+        // A number has two names. The larger value counts: any number is more than none, and 0 beside another says nothing.
         let input = self.prompt_tokens.max(self.input_tokens);
         let output = self.completion_tokens.max(self.output_tokens);
         if input.is_none() && output.is_none() {

@@ -54,7 +54,7 @@ fn at_first(usage: &RawValue) -> String {
     first.end()
 }
 
-/// The tokens at the end. Those of the input once more: langchain-anthropic reads them only here.
+/// The tokens at the end, those of the input once more: langchain-anthropic reads them only here.
 fn totals(usage: &Object<'_>) -> String {
     let mut totals = Writer::new();
     for (name, value) in usage.members() {

@@ -39,7 +39,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     for (name, provider, part) in parts {
         let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.is_cache || name != HITS).collect();
         let rounds = bench.rounds(name, |_| {
-            // One that fails must not cost the figures of the others.
+            // A gateway that fails must not cost the figures of the others.
             let measure =
                 |kind: &&Kind| (kind.start)(bench, provider).and_then(|gateway| part(bench, gateway));
             Ok(kinds.iter().map(measure).collect::<Vec<_>>())

@@ -68,7 +68,7 @@ pub(in crate::admin) async fn entry(
     project: &Project,
     entry: &Entry,
 ) -> Result<Option<Box<EntryRecord>>, AdminError> {
-    // Right before it: those of one moment go by their ids.
+    // The place right before the entry: entries of one moment are in the order of their ids.
     let (created, id) = match u128::from_be_bytes(*entry.id.as_bytes()).checked_sub(1) {
         Some(id) => (entry.created, id),
         None => (entry.created.minus(Duration::from_nanos(1)), u128::MAX),

@@ -271,7 +271,7 @@ async fn key(
         created: timestamp(record.created)?,
         revoked: record.revoked.map(timestamp).transpose()?,
     };
-    // One that is revoked here stays revoked.
+    // A key that is revoked here stays revoked.
     let found = by.store().find_keys(&record.id).await?;
     if found.iter().any(|other| other.project == project && other.id == key.id) {
         return Ok(Imported::There);
@@ -389,7 +389,7 @@ async fn insert(by: &Acting<'_>, arrived: Arrived) -> Result<Imported, AdminErro
     let (project, id) = (new.scope.project(), new.entry.id);
     match by.store().insert(new).await {
         Ok(Inserted::New) => {
-            // One that does not get that far is made again.
+            // If the import ends before a vector is stored, a job makes the vector.
             for (embedder, vector) in more_vectors {
                 by.store().put_vector(project, id, &embedder, Some(&vector)).await?;
             }

@@ -168,7 +168,7 @@ async fn lets_in_as_many_of_those_who_come_together(store: Subject) {
         let first = of_key.unwrap_or(of_project).min(of_project);
         let allowed = first.min(u32::from(ASKED));
         assert_eq!(refused, u32::from(ASKED) - allowed);
-        // Each in its turn: the headers say of each how many are left behind it.
+        // Each request in its turn: its headers say how many are left after it.
         left.sort_unstable_by(|one, other| other.cmp(one));
         assert_eq!(left, (first - allowed..first).rev().collect::<Vec<_>>(), "project {number}");
     }

@@ -61,7 +61,7 @@ async fn totals_add_up_by_project_and_span(mut store: Subject) {
         semantic_hits: 2,
         misses: 2,
         errors: 1,
-        // Of the error too: an answer that broke off was paid for.
+        // The error has a cost too: its answer broke off and was paid for.
         saved: NanoUsd::from_nanos(40),
         spent: NanoUsd::from_nanos(56),
         ..Totals::default()

@@ -143,7 +143,7 @@ async fn usage_adds_up(mut store: Subject) {
     let gone = key(2, id).id;
     for (requests, at) in [(3, later(20)), (4, later(10)), (0, later(30))] {
         let mut batch = UsageBatch::default();
-        // One over the limit is a request like any other.
+        // A request over the limit counts like any other.
         batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::RateLimited, later(5)));
         for _ in 0..requests {
             batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::Refused, at));

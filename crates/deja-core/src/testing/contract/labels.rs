@@ -119,7 +119,7 @@ async fn a_request_is_known_by_its_name_in_its_project(mut store: Subject) {
         put(&*store, entry(number, &scope(project_id(project)), &number.to_string())).await;
     }
     let refused = Answered { met: Met::Refused, ..answered(1, "b", 2) };
-    // Of one batch as well as of two the later one counts; what is of no entry is left out.
+    // The later answer of a name counts, within a batch and between two. An answer of no entry is left out.
     let batch = [
         answered(1, "a", 2),
         answered(1, "a", 1),

@@ -240,7 +240,7 @@ async fn a_sweep_brings_all_projects_to_their_maximum_while_entries_expire(store
         project.settings.max_entries = 2;
         assert!(store.update_project(project, &change()).await.unwrap());
     }
-    // Of the busy project one, and of each other one that expired and three of five.
+    // One entry of the busy project. Of each other project the expired one, and three of five.
     assert_eq!(store.sweep(later(1), MANY).await.unwrap(), 1 + 3 * (1 + 3));
     for project in &lowered {
         assert_eq!(store.count(project.id).await.unwrap(), 2);

@@ -69,7 +69,7 @@ async fn who_makes_a_project_owns_it(mut store: Subject) {
     let ada = with_operator(&*store, 1).await;
     let by = |operator: &Operator| Change::new(NOW, operator.into(), "project.create");
     store.create_project(&project(1), &by(&ada)).await.unwrap();
-    // One that is gone, and deja itself, own nothing.
+    // An operator that is gone, and deja itself, own nothing.
     let nobody = Operator { id: operator_id(9), ..ada.clone() };
     store.create_project(&project(2), &by(&nobody)).await.unwrap();
     store.create_project(&project(3), &change()).await.unwrap();

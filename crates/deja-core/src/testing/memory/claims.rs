@@ -95,7 +95,7 @@ impl Claims for MemoryStore {
         let held =
             (self.state().claims.get(flight)).is_some_and(|held| held.owner == owner && held.ended.is_none());
         if held {
-            // Either end means the same: look again.
+            // Whichever ends first, the caller looks again.
             let _ = tokio::time::timeout(patience, notified).await;
         }
     }

@@ -18,11 +18,11 @@ use crate::api::error::{ApiError, ERROR_CODE, ErrorBody, OVERLOADED, UNAVAILABLE
 pub(super) enum Refusal {
     /// No access token.
     NoToken,
-    /// None that works.
+    /// A token that does not work.
     UnknownToken,
-    /// One whose time is over.
+    /// A token whose time is over.
     ExpiredToken,
-    /// Too many of those from this address.
+    /// Too many tokens that do not work from this address.
     Throttled(Duration),
     /// What was sent cannot be read, or be done; says why.
     Bad(String),

@@ -31,8 +31,8 @@ pub(super) async fn read(
     // What is announced takes no room before it is there.
     let mut room = app.wire_bodies().of(project);
     let began = Instant::now();
-    // Its time grows with what came: a long one on a slow line gets through, one that drips holds its room no longer than a
-    // short one may.
+    // The time grows with what came: a long body on a slow line gets through, and a body that drips holds its room no longer
+    // than a short body may.
     let deadline = |came: usize| {
         let earned = Duration::from_secs_f64(came as f64 / f64::from(limits.wire_body_rate));
         (began + earned).min(Instant::now()) + limits.body_timeout

@@ -8,9 +8,9 @@ use deja_guard::{LOWEST_THRESHOLD, Prompt};
 pub(super) struct Compared {
     pub(super) a: Prompt,
     pub(super) b: Prompt,
-    /// `None`: one of them is longer than the embedder's window, so it is never near anything.
+    /// `None` if a prompt is longer than the embedder's window: it is never near anything.
     pub(super) similarity: Option<Similarity>,
-    /// One answer serves both.
+    /// Whether one answer serves both.
     pub(super) right: bool,
 }
 

@@ -15,7 +15,7 @@ enum At {
     Head,
     /// In the entries, behind this one if it is given.
     Entries(Option<Cursor>),
-    /// In the samples, behind the one of this number if it is given.
+    /// In the samples, behind the sample of this number if it is given.
     Samples(Option<i64>),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Pages {
 pub(super) struct Written {
     /// The last entry of each project.
     entries: HashMap<String, Cursor>,
-    /// Heads and samples: there are few, and a new one may come before those that were written.
+    /// The lines of heads and samples: there are few, and a new line may come before lines that were written.
     others: HashSet<String>,
 }
 

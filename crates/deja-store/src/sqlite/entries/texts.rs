@@ -30,12 +30,12 @@ impl SqliteStore {
 }
 
 impl Memory {
-    /// Each with its text, if that is in memory.
+    /// Each entry with its text, if that is in memory.
     pub(super) fn with_texts(&self, found: Vec<Found>) -> Vec<FoundText> {
         found.into_iter().map(|found| (found, self.texts.get(&found.row))).collect()
     }
 
-    /// Reads the texts that are missing, without their records. Those of entries that were removed meanwhile go on missing.
+    /// Reads the texts that are missing, without their records. Texts of entries that were removed meanwhile stay missing.
     pub(super) fn read_texts(
         &self,
         connection: &Connection,
@@ -48,7 +48,7 @@ impl Memory {
         Ok(found)
     }
 
-    /// The entry with this number, without its record. One that has none is kept.
+    /// The entry with this number, without its record. An entry that has no record is kept in memory.
     fn read_text(
         &self,
         connection: &Connection,
@@ -70,8 +70,8 @@ impl Memory {
             .optional()
     }
 
-    /// Keeps an entry that was read whole, unless its entry was deleted since. One that is deleted from now on is taken out of
-    /// the index first and then out of here: whichever comes last, it does not stay.
+    /// Keeps an entry that was read whole, unless it was deleted since. A deletion takes an entry out of the index first and then
+    /// out of here. So an entry that is deleted meanwhile does not stay, whichever comes last.
     fn keep(&self, scope: ScopeKey, prompt: PromptHash, row: Row, entry: &Arc<Entry>) {
         self.texts.insert(row, Arc::clone(entry));
         if !self.index.holds(scope, prompt, row) {

@@ -28,7 +28,7 @@ pub(super) struct Chunk {
 pub(super) struct Piece {
     pub(super) slot: Slot,
     pub(super) vector: Components,
-    /// Of the vector as it is stored; `None` if it is to be made from `vector`, which is as it is stored then.
+    /// The sketch of the vector as it is stored; `None` if `vector` is as it is stored, so that the sketch is made from it.
     pub(super) sketch: Option<Box<[u64]>>,
 }
 

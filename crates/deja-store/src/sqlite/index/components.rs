@@ -21,7 +21,7 @@ pub(super) enum Components {
 pub(super) struct Reading {
     /// What makes a cosine of the dot product.
     pub(super) factor: f32,
-    /// How long what they lack of the vector is, the vector being of length 1; 0 if they are those that are stored.
+    /// The length of what they lack of the stored vector, whose length is 1; 0 if they are the stored components.
     pub(super) lost: f32,
 }
 
@@ -88,7 +88,7 @@ impl Components {
                 put(list, at, &steps);
                 return reading;
             }
-            // So few steps are exact in f16.
+            // An int8 vector has so few steps that f16 holds each exactly.
             (Self::F16(list), Self::Int8(_)) => {
                 let steps: Vec<u16> =
                     one.to_f32().into_iter().map(|step| f16::from_f32(step).to_bits()).collect();

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 pub(super) struct Fingerprint([u64; 2]);
 
 impl Fingerprint {
-    /// One of so many parts.
+    /// The number of its part, of so many parts.
     pub(super) fn part(self, parts: usize) -> usize {
         self.0[0] as usize % parts
     }

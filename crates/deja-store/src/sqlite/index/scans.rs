@@ -15,7 +15,7 @@ const TOGETHER: usize = 8;
 
 /// The searches that wait for a scan, and how many scans run, by what is scanned.
 pub(in crate::sqlite) struct Scans {
-    /// Of one scope at the same time; beside them prompts are embedded.
+    /// Scans of one scope at the same time. Some cores are left for embedding.
     most: usize,
     queues: Mutex<HashMap<Key, Queue>>,
 }
@@ -73,7 +73,7 @@ impl Scans {
     }
 }
 
-/// Answers searches until none waits. One that ends otherwise gives up those that wait for it.
+/// Answers searches until none waits. If a scan ends otherwise, it gives up the searches that wait for it.
 struct Scan {
     scans: Arc<Scans>,
     key: Key,
@@ -203,7 +203,7 @@ mod tests {
             receivers.push(found);
         }
         assert_eq!(begun.len(), 1);
-        // One does not wait any more.
+        // A caller that does not wait any more.
         receivers[3].close();
         begun.into_iter().for_each(Scan::run);
         for (number, mut found) in receivers.into_iter().enumerate().filter(|(number, _)| *number != 3) {

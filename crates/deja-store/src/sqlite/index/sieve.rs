@@ -139,7 +139,7 @@ impl Weights {
         radius as u64
     }
 
-    /// Of coordinates of one weight the mean is taken: the logarithm is concave, so the bound only grows.
+    /// Coordinates of the same weight count with their mean: the logarithm is concave, so the bound only grows.
     fn bound(&self, log_miss: f64, tilt: i32) -> f64 {
         let tilt = LARGEST_TILT * TILT_STEP.powi(tilt);
         let growth = tilt.exp();
@@ -298,7 +298,7 @@ mod tests {
         sieve.tighten(0.95);
         assert!(wide.iter().zip(radii(&sieve)).all(|(wide, narrow)| *wide > narrow));
         assert!(sketcher.sieve(&probe, 0.0).is_none() && sketcher.helps(0.45));
-        // Of vectors that have nothing to do with the probe the first word leaves nearly all out.
+        // The first word leaves out nearly all vectors that have nothing to do with the probe.
         let sieve = sketcher.sieve(&probe, 0.85).unwrap();
         let first = &sieve.words[0];
         let passed = (0..10_000).filter(|_| first.distance(split_mix(&mut random)) <= first.radius).count();

@@ -6,7 +6,7 @@ use deja_core::embedding::{Similarity, Threshold};
 
 use super::{Found, Near, Row};
 
-/// How many are kept at least before those that are too far away are dropped.
+/// Candidates that are kept at least before the ones that are too far away are dropped.
 const KEPT: usize = 64;
 
 /// Keeps all that may be among the `limit` best.
@@ -15,7 +15,7 @@ pub(super) struct Top {
     /// What the best are at least, best first.
     best: Vec<(Similarity, Row)>,
     near: Vec<Near>,
-    /// With so many of them the next look for those that are too far away.
+    /// When `near` has so many, those that are too far away are dropped.
     full: usize,
 }
 

@@ -144,7 +144,7 @@ impl Rows {
     }
 
     fn write_rollups(self, connection: &Connection) -> rusqlite::Result<()> {
-        // From the table of projects, so that nothing is counted for one that is gone.
+        // Selected from the table of projects, so that nothing is counted for a project that is gone.
         let (mut number, last) = (7, 8 + Totals::FIELDS);
         let values = sums(|_| {
             number += 1;

@@ -116,7 +116,7 @@ impl Changes {
 /// Both sides of a copy.
 pub(super) struct Both {
     theirs: Changes,
-    /// Without those that copies made here.
+    /// Without the changes that copies made here.
     ours: Changes,
 }
 

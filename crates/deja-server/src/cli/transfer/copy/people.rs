@@ -72,7 +72,7 @@ async fn second_factor(
         return Ok(());
     }
     let change = |how| copied("operator.second-factor", None, email, how);
-    // One that only the target ever had stays.
+    // A second factor that only the target ever had stays.
     if ours.is_some() && (theirs.is_some() || both.was_removed(What::SecondFactor, None, email)) {
         target.remove_second_factor(id, &change("off")).await?;
     }

@@ -125,7 +125,7 @@ async fn providers(
     let of = |name: &str| theirs.iter().find(|theirs| theirs.name == name);
     for ours in target.providers(id).await? {
         let name = &ours.name;
-        // Another one of this name has taken its place.
+        // If another provider of this name has taken its place, it is gone too.
         let gone = of(name).is_none_or(|theirs| theirs.id != ours.id) && both.was_imported(id, name);
         if gone && both.was_removed(What::Provider, Some(id), name) {
             target.remove_provider(id, name, &copied("provider.remove", Some(id), name, "")).await?;
@@ -203,7 +203,7 @@ async fn forget_entries_of(
     }
     let purges = both.purges(project.id);
     if let Some((last, _)) = purges.first() {
-        // Which ones went is not known: those that a purge may have met, and that are not there now.
+        // It is not known which entries were purged. They are entries that a purge may have met and that are gone now.
         let may_have_met = |whole: &WholeEntry| {
             let Entry { model, created, .. } = &whole.entry;
             let context = whole.context.as_deref();

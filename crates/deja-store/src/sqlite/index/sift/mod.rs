@@ -81,7 +81,7 @@ type Bytes = [[u8; 256]; BYTES];
 /// By the lower half of each byte, and by the upper one.
 #[cfg(target_arch = "x86_64")]
 type Halves = [[[u8; 16]; 2]; BYTES];
-/// By the six lower bits of each byte, then by the two upper ones of three bytes: those of the first are the highest.
+/// Weights by the six lower bits of each byte, then by the two upper bits of three bytes together, the first byte's highest.
 #[cfg(target_arch = "x86_64")]
 type Sixes = [[u8; 64]; SIXES];
 #[cfg(target_arch = "x86_64")]
