@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Texts that a server has at once, to begin with and however slow it is. How long they take shows how fast it is by itself.
+/// Texts that a server has at once, to begin with: a hosted server that needs half a second for a text reads a first burst in time.
+const AT_FIRST: usize = 16;
+/// Texts that it has however slow it is. How long they take shows how fast it is by itself.
 const FEW: usize = 2;
 /// A text may take so many times as long as one of few.
 const SLOWER: f64 = 4.0;
@@ -51,7 +53,7 @@ struct Place {
 impl Turns {
     pub(super) fn new(most: usize, patience: Duration) -> Self {
         let most = most.max(1);
-        let places = Places { all: FEW.min(most) as f64, taken: 0, time: 0.0, time_of_few: 0.0 };
+        let places = Places { all: AT_FIRST.min(most) as f64, taken: 0, time: 0.0, time_of_few: 0.0 };
         Self { waiting: Queue::new(most), most, patience, places: Mutex::new(places) }
     }
 
@@ -124,7 +126,7 @@ impl Places {
     fn note(&mut self, time: f64, of_few: bool) {
         let mean = |old: f64| if old == 0.0 { time } else { old + (time - old) / LAST };
         self.time = mean(self.time);
-        if of_few {
+        if of_few || self.time_of_few == 0.0 {
             self.time_of_few = mean(self.time_of_few);
         }
         // A server that is faster now would otherwise look slow by itself until it has few texts again.
@@ -151,6 +153,8 @@ mod tests {
     /// The least and the greatest number of texts that a server has after a while, which takes `time` for one of so many.
     fn settled(turns: &Turns, time: impl Fn(usize) -> Duration) -> (usize, usize) {
         let mut seen = (usize::MAX, 0);
+        // The first text finds nothing at the server.
+        turns.took(time(1), true, &Ok(()));
         for text in 0..4_000 {
             let all = turns.places.lock().all as usize;
             turns.places.lock().taken = all;
@@ -195,7 +199,7 @@ mod tests {
         for _ in 0..100 {
             turns.took(Duration::from_millis(1), true, &Ok(()));
         }
-        assert_eq!(all(), FEW, "they were not all taken");
+        assert_eq!(all(), AT_FIRST, "they were not all taken");
         turns.places.lock().all = 50.0;
         turns.took(Duration::from_secs(3), false, &Err::<(), _>(EmbedError::Failed(String::new())));
         assert_eq!(all(), 50, "an error");

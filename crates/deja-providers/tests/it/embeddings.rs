@@ -371,7 +371,7 @@ async fn more_texts_than_may_wait_are_refused() {
 
 #[tokio::test]
 async fn projects_take_turns_at_a_server() {
-    const AT_ONCE: usize = 2;
+    const AT_ONCE: usize = 16;
     let (server, release) = held();
     let settings = RemoteSettings { queue: 1_000, ..remote(server.url.clone()) };
     let embedder = Arc::new(RemoteEmbedder::connect(settings).await.unwrap());
@@ -393,7 +393,7 @@ async fn projects_take_turns_at_a_server() {
     let next = server.requests().into_iter().skip(first);
     let mut next: Vec<_> = next.map(|seen| seen.json()["input"][0].as_str().unwrap().to_owned()).collect();
     next.sort();
-    assert_eq!(next, ["one 2", "one 3", "one 4", "one 5", "three", "two"]);
+    assert_eq!(next, ["one 16", "one 17", "one 18", "one 19", "three", "two"]);
 }
 
 /// Waits until the server has seen so many requests.
