@@ -3,9 +3,11 @@
 
 mod characters;
 mod frames;
+mod how;
 mod marks;
 mod moved;
 mod reader;
+mod typed;
 
 use marks::unit_name;
 
@@ -45,6 +47,8 @@ pub(crate) struct Foreign {
     loses: bool,
     /// It is Japanese.
     kana: bool,
+    /// Letters of it have accents or the like.
+    marked: bool,
     /// What lies behind the first [`LIMIT`] words, as a digest.
     rest: u64,
 }
@@ -339,10 +343,14 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let (mut turned, mut given, mut taken) = (false, false, false);
     let portuguese = a.grammar.is(PORTUGUESE_PLACE) || b.grammar.is(PORTUGUESE_PLACE);
     let feminine = IS_FEMININE | if portuguese { IS_PORTUGUESE_FEMININE } else { 0 };
+    let typed = a.marked != b.marked;
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
     for word in a.words.iter().filter(|word| counts(word)) {
-        let is = |j: &usize| b.words[*j].kind == word.kind && b.words[*j].text == word.text;
+        let same = |x: &Token, y: &Token| {
+            x.text == y.text || typed && typed::same(&x.text, &y.text, x.capital || y.capital)
+        };
+        let is = |j: &usize| b.words[*j].kind == word.kind && same(&b.words[*j], word);
         let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
         let capital = |j: &usize| word.capital || b.words[*j].capital;
         let inflects = |j: &usize| {

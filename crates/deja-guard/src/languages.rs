@@ -35,7 +35,7 @@ const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nicht
     not no never without none all only except any some every less more";
 
 /// Courtesy, auxiliaries and other words that change no answer.
-const IDLE: &str = "bitte denn doch eigentlich hat haben habe de a al le les por la el los las \
+const IDLE: &str = "bitte denn doch eigentlich hat haben habe de a à al le les por la el los las \
     il plaît svp que ce qu o os as um uma do da no na foi lo gli per please \
     wurde wird worden werden von vom durch sido fue été par por pelo pela ha";
 
@@ -68,7 +68,7 @@ const THANKS: &str = "danke gracias merci obrigado obrigada grazie thanks alstub
 
 /// Words of direction before a place or a party: whence, whither, by whom.
 const FROM: &str = "de del da do dal dalla von vom";
-const TO: &str = "a al per";
+const TO: &str = "a à al per";
 const BY: &str = "von vom durch por par pelo pela da dal dalla";
 
 /// Articles by gender: la papa is not el papa. "A" is one in Portuguese alone.

@@ -1,10 +1,12 @@
 //! What may stand around a question in another language and says nothing, and the commonest ways to ask whether one can. They
 //! get one form, so that the words can be compared as they are.
 
+use super::how;
+use super::typed::unmarked;
 use super::{Kind, Token};
 
 /// What asks for an answer, before a question word. Idle words are left out already.
-const FRAMES: [&[&str]; 37] = [
+const FRAMES: [&[&str]; 47] = [
     &["können", "sie", "mir", "sagen"],
     &["könnten", "sie", "mir", "sagen"],
     &["kannst", "du", "mir", "sagen"],
@@ -39,23 +41,33 @@ const FRAMES: [&[&str]; 37] = [
     &["me", "diga"],
     &["me", "explique"],
     &["gostaria", "saber"],
+    &["kannst", "du", "mir", "erklären"],
+    &["können", "sie", "mir", "erklären"],
+    &["puedes", "explicarme"],
+    &["puede", "explicarme"],
+    &["podrías", "explicarme"],
+    &["você", "pode", "me", "explicar"],
+    &["pode", "me", "explicar"],
+    &["poderia", "me", "explicar"],
+    &["mi", "puoi", "spiegare"],
+    &["puoi", "spiegarmi"],
     &["puoi", "dirmi"],
     &["può", "dirmi"],
     &["vorrei", "sapere"],
 ];
 
 /// What begins a question behind a frame.
-const QUESTIONS: [&str; 34] = [
+const QUESTIONS: [&str; 36] = [
     "was", "wie", "wo", "wann", "warum", "wer", "comment", "combien", "quand", "où", "pourquoi", "qui",
     "quel", "quelle", "qué", "cuál", "cómo", "cuándo", "dónde", "cuánto", "quién", "é", "qual", "como",
-    "quando", "onde", "quanto", "quem", "che", "quale", "come", "dove", "perché", "chi",
+    "quando", "onde", "quanto", "quem", "che", "quale", "come", "dove", "perché", "chi", "cos", "cosa",
 ];
 
 /// What stands behind "wie" and belongs to it.
 const MEASURES: [&str; 9] = ["lange", "viel", "viele", "oft", "weit", "groß", "hoch", "alt", "teuer"];
 
 /// Beginnings that ask the same, the second being the form of all. What asks whether one can stands before an infinitive.
-const SAME: [(&[&str], &[&str]); 17] = [
+const SAME: [(&[&str], &[&str]); 40] = [
     (&["je", "peux"], &["puis", "je"]),
     (&["est", "possible", "d"], &["puis", "je"]),
     (&["est", "possible"], &["puis", "je"]),
@@ -71,18 +83,45 @@ const SAME: [(&[&str], &[&str]); 17] = [
     (&["cuál", "es", "precio"], &["cuánto", "cuesta"]),
     (&["qual", "é", "preço"], &["quanto", "custa"]),
     (&["quel", "est", "prix", "du"], &["combien", "coûte"]),
+    (&["quel", "est", "prix", "d"], &["combien", "coûte"]),
     (&["quel", "est", "prix"], &["combien", "coûte"]),
     (&["quanto", "é"], &["quanto", "custa"]),
+    (&["qual", "è", "prezzo", "della"], &["quanto", "costa"]),
+    (&["qual", "è", "prezzo", "dello"], &["quanto", "costa"]),
+    (&["qual", "è", "prezzo", "del"], &["quanto", "costa"]),
+    (&["qual", "è", "prezzo", "di"], &["quanto", "costa"]),
+    (&["wie", "viel", "uhr"], &["wann"]),
+    (&["quelle", "heure"], &["quand"]),
+    (&["qué", "hora"], &["cuándo"]),
+    (&["horas"], &["quando"]),
+    (&["che", "ora"], &["quando"]),
+    (&["was", "für"], &["welche"]),
+    (&["wie", "heißt"], &["was", "ist"]),
+    (&["wie", "lautet"], &["was", "ist"]),
+    (&["dónde", "se", "encuentra"], &["dónde", "está"]),
+    (&["onde", "fica"], &["onde", "está"]),
+    (&["cadê"], &["onde", "está"]),
+    (&["dov", "è"], &["dove", "è"]),
+    (&["dove", "si", "trova"], &["dove", "è"]),
+    (&["quelle", "est"], &[]),
+    (&["quel", "est"], &[]),
+    (&["c", "quoi"], &[]),
+    (&["wie", "lang"], &["wie", "lange"]),
+    (&["qual", "é"], &["qual"]),
 ];
 
 /// Signs of Japanese and Chinese that ask the same, the second being the form of all. The longest come first.
-const SIGNS: [(&str, &str); 12] = [
+const SIGNS: [(&str, &str); 16] = [
     ("することはできますか", "できますか"),
     ("することは可能ですか", "できますか"),
     ("は可能ですか", "できますか"),
     ("するにはどうすればいいですか", "する方法を教えて"),
     ("するにはどうしたらいいですか", "する方法を教えて"),
     ("する方法は何ですか", "する方法を教えて"),
+    ("了怎么办", "怎么办"),
+    ("我想知道", ""),
+    ("多长时间", "多久"),
+    ("需要", "要"),
     ("可不可以", "能"),
     ("能不能", "能"),
     ("可以", "能"),
@@ -99,11 +138,40 @@ pub(super) fn signs(text: &str) -> String {
             plain = plain.replace(from, to);
         }
     }
-    plain
+    // "I want to" asks how.
+    if let Some(wish) = plain.strip_prefix("我想") {
+        plain = format!("怎么{}", wish.trim_start_matches('要'));
+    }
+    let said = plain.trim_end_matches(['。', '？', '?', '！']);
+    if let Some(wish) = said.strip_suffix("したいです").or_else(|| said.strip_suffix("したい")) {
+        return format!("{wish}する方法を教えて");
+    }
+    said.strip_suffix("は何ですか").map_or(plain.clone(), |what| format!("{what}は"))
+}
+
+/// "Si pierdo mi vuelo, ¿qué hago?" is "¿qué hago si pierdo mi vuelo?": a condition with one comma behind it comes last.
+pub(super) fn condition_last(text: &str) -> Option<String> {
+    const IF: [&str; 4] = ["si", "wenn", "falls", "se"];
+    let said = text.trim_start_matches(['¿', '¡', ' ']).trim_end_matches(['?', '？', '.', '。', '!', ' ']);
+    let mut commas = said.match_indices([',', '，', '、']);
+    let (Some((at, comma)), None) = (commas.next(), commas.next()) else { return None };
+    let (condition, rest) = (&said[..at], said[at + comma.len()..].trim_start_matches([' ', '¿', '¡']));
+    let (first, behind) = condition.split_once(' ').unwrap_or((condition, ""));
+    let first = first.to_lowercase();
+    // "Wenn" does not begin the sentence any more.
+    let clause = if IF.contains(&first.as_str()) {
+        format!("{first} {behind}")
+    } else if condition.starts_with("如果") || condition.starts_with("もし") {
+        condition.to_owned()
+    } else {
+        return None;
+    };
+    (!rest.is_empty() && !said.contains([':', '"', '\n'])).then(|| format!("{rest} {clause}"))
 }
 
 fn begins(words: &[Token], with: &[&str]) -> bool {
-    words.len() > with.len() && with.iter().zip(words).all(|(text, word)| word.text == *text)
+    let is = |(text, word): (&&str, &Token)| word.text == **text || word.text == unmarked(text);
+    words.len() > with.len() && with.iter().zip(words).all(is)
 }
 
 /// Brings the beginning of a text that is one question to its plain form.
@@ -113,20 +181,93 @@ pub(super) fn plain(words: &mut Vec<Token>) {
         words.drain(..frame.len());
         verb_second(words);
     }
+    wish(words);
     // "Où est-ce que je peux"
     let from = usize::from(matches!(&words[..], [first, je, ..] if asks(first) && je.text == "je"));
     if let Some((long, short)) = SAME.iter().find(|(long, _)| begins(&words[from..], long)) {
-        let can = !QUESTIONS.contains(&short[0]);
-        let next = &words[from + long.len()].text;
-        if !can || next.trim_end_matches('e').ends_with('r') || next.ends_with("re") {
-            words.drain(from + short.len()..from + long.len());
-            for (word, text) in words[from..].iter_mut().zip(*short) {
-                (*text).clone_into(&mut word.text);
-            }
+        let next = words[from + long.len()].text.as_str();
+        let asked = short.first().copied().unwrap_or_default();
+        let able = matches!(asked, "puis" | "puedo" | "posso");
+        // "What time is it" is not when it is.
+        let clock = matches!(asked, "wann" | "quand" | "cuándo" | "quando")
+            && matches!(next, "ist" | "es" | "est" | "è" | "são");
+        if !(clock || able && !is_infinitive(next)) {
+            let first = words[from].clone();
+            let plain = short.iter().map(|text| Token { text: (*text).to_owned(), ..first.clone() });
+            words.splice(from..from + long.len(), plain);
         }
     }
     possible(words);
+    anybody(words);
+    request(words);
+    how::plain(words);
     hindi(words);
+}
+
+/// A verb as the words for "can" want it.
+pub(super) fn is_infinitive(word: &str) -> bool {
+    word.trim_end_matches('e').ends_with('r') || word.ends_with("re")
+}
+
+/// "Quiero cancelar" asks how one cancels, and so does "ich möchte das Abo kündigen".
+fn wish(words: &mut Vec<Token>) {
+    const WISHES: [(&[&str], &str); 14] = [
+        (&["quiero"], "cómo"),
+        (&["quisiera"], "cómo"),
+        (&["necesito"], "cómo"),
+        (&["deseo"], "cómo"),
+        (&["quero"], "como"),
+        (&["gostaria"], "como"),
+        (&["preciso"], "como"),
+        (&["voglio"], "come"),
+        (&["vorrei"], "come"),
+        (&["je", "veux"], "comment"),
+        (&["je", "voudrais"], "comment"),
+        (&["je", "souhaite"], "comment"),
+        (&["j", "aimerais"], "comment"),
+        (&["j", "voudrais"], "comment"),
+    ];
+    let found = WISHES.iter().find(|(wish, _)| begins(words, wish) && is_infinitive(&words[wish.len()].text));
+    if let Some((wish, how)) = found {
+        words.drain(1..wish.len());
+        (*how).clone_into(&mut words[0].text);
+    }
+    let german = begins(words, &["ich", "möchte"]) || begins(words, &["ich", "will"]);
+    let verb = words.last().is_some_and(|word| !word.capital && word.text.ends_with('n'));
+    if german && verb && words.len() > 3 {
+        let ich = words[0].clone();
+        "wie".clone_into(&mut words[0].text);
+        "kann".clone_into(&mut words[1].text);
+        words.insert(2, ich);
+    }
+}
+
+/// "Braucht man ein Visum" is "brauche ich ein Visum", if it speaks of nobody else.
+fn anybody(words: &mut [Token]) {
+    const WRITER: [&str; 7] = ["ich", "mich", "mir", "mein", "meine", "meinen", "meinem"];
+    if words.iter().any(|word| WRITER.contains(&word.text.as_str())) {
+        return;
+    }
+    if let Some(man) = words.iter_mut().take(3).skip(1).find(|word| word.text == "man") {
+        "ich".clone_into(&mut man.text);
+    }
+}
+
+/// "Escríbeme una carta" asks for what "escribe una carta" does, "schreib mir" for what "schreib" does.
+fn request(words: &mut Vec<Token>) {
+    if let [verb, me, _, ..] = &words[..]
+        && matches!(me.text.as_str(), "mir" | "moi")
+        && !QUESTIONS.contains(&verb.text.as_str())
+        && verb.kind == Kind::Word
+    {
+        words.remove(1);
+    }
+    if let [verb, _, ..] = &mut words[..]
+        && let Some(alone) =
+            verb.text.strip_suffix("me").filter(|alone| alone.len() > 3 && !alone.ends_with("co"))
+    {
+        verb.text = unmarked(alone);
+    }
 }
 
 /// "Wann der Zug fährt" is "wann fährt der Zug".
@@ -153,15 +294,26 @@ fn possible(words: &mut Vec<Token>) {
 
 /// "कैसे बदल सकता हूँ" is "कैसे बदलूँ".
 fn hindi(words: &mut Vec<Token>) {
+    if let [.., which, kind, _] = &mut words[..]
+        && which.text == "कौन"
+        && matches!(kind.text.as_str(), "सा" | "सी" | "से")
+    {
+        "क्या".clone_into(&mut which.text);
+        words.remove(words.len() - 2);
+    }
     let how = words.iter().rposition(|word| word.text == "कैसे");
+    if how.is_some() && words[0].text == "मैं" {
+        words.remove(0);
+        return hindi(words);
+    }
     let Some(verb) = how.map(|how| how + 1).filter(|verb| *verb < words.len()) else { return };
     let can = |word: &Token| matches!(word.text.as_str(), "सकता" | "सकती" | "सकते");
     match &words[verb..] {
         [_, able, _] if can(able) => words.truncate(verb + 1),
-        [one] => {
+        [one] | [_, one] => {
             let stem = ["ूँ", "ूं", "ें"].iter().find_map(|end| one.text.strip_suffix(end)).map(str::to_owned);
-            if let Some(stem) = stem {
-                words[verb].text = stem;
+            if let (Some(stem), Some(last)) = (stem, words.last_mut()) {
+                last.text = stem;
             }
         }
         _ => {}

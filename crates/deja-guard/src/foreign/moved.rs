@@ -8,9 +8,9 @@ use super::{Kind, Token};
 const ABOUT: [&str; 4] = ["auf", "bei", "beim", "mit"];
 
 /// What German verbs lose to the end of a sentence.
-const PREFIXES: [&str; 16] = [
-    "ab", "an", "auf", "aus", "ein", "fest", "frei", "her", "hin", "los", "mit", "nach", "um", "vor", "weg",
-    "zurück",
+const PREFIXES: [&str; 23] = [
+    "ab", "an", "auf", "aus", "ein", "fest", "frei", "her", "herunter", "hin", "hinzu", "hoch", "los", "mit",
+    "nach", "runter", "um", "vor", "weg", "weiter", "zu", "zurück", "zusammen",
 ];
 
 /// What does not depend on the order of numbers.

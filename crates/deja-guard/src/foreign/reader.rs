@@ -2,7 +2,7 @@
 
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
-use super::{Amount, Foreign, frames, moved};
+use super::{Amount, Foreign, frames, moved, typed};
 use crate::languages::{GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, listed};
 use crate::scan::fraction;
 
@@ -39,11 +39,13 @@ struct Reader {
 
 /// What the proof compares of `text`.
 pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
-    let signs = text.chars().any(unspaced).then(|| frames::signs(text));
-    let chars: Vec<char> = signs.as_deref().unwrap_or(text).chars().map(digit).collect();
+    let moved = (grammar != Grammar::None).then(|| frames::condition_last(text)).flatten();
+    let said = moved.as_deref().unwrap_or(text);
+    let signs = said.chars().any(unspaced).then(|| frames::signs(said));
+    let chars: Vec<char> = signs.as_deref().unwrap_or(said).chars().map(digit).collect();
     let kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
     let mut reader = Reader {
-        out: Foreign { grammar, kana, ..Foreign::default() },
+        out: Foreign { grammar, kana, marked: typed::is_marked(text), ..Foreign::default() },
         chars,
         at: 0,
         amount: None,

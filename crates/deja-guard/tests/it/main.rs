@@ -18,4 +18,5 @@ mod properties;
 mod reasons;
 mod rewordings;
 mod texts;
+mod typed;
 mod words;

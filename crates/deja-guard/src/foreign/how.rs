@@ -1,0 +1,101 @@
+//! Ways to ask how or where in Spanish, Portuguese, Italian and French: "¿cómo puedo cancelar?", "¿cómo se cancela?" and "¿cómo
+//! cancelo?" are "¿cómo cancelar?".
+
+use super::Token;
+use super::frames::is_infinitive;
+use super::typed::unmarked;
+
+const HOW: [&str; 4] = ["como", "come", "comment", "wie"];
+const WHERE: [&str; 5] = ["donde", "onde", "dove", "ou", "où"];
+
+/// What says between the question word and an infinitive that one can.
+const ABLE: [&[&str]; 22] = [
+    &["puedo"],
+    &["podemos"],
+    &["se", "puede"],
+    &["hago", "para"],
+    &["hacer", "para"],
+    &["posso"],
+    &["eu", "posso"],
+    &["se", "pode"],
+    &["faço", "para"],
+    &["faço", "pra"],
+    &["fazer", "para"],
+    &["fazer", "pra"],
+    &["si", "può"],
+    &["faccio"],
+    &["fare", "per"],
+    &["puis", "je"],
+    &["je", "peux"],
+    &["peut", "on"],
+    &["on", "peut"],
+    &["faire", "pour"],
+    &["je", "fais", "pour"],
+    &["fais", "pour"],
+];
+
+/// Verbs whose forms have little in common, and their infinitives.
+const IRREGULAR: [(&str, &str); 12] = [
+    ("hago", "hacer"),
+    ("hace", "hacer"),
+    ("faço", "fazer"),
+    ("faz", "fazer"),
+    ("faccio", "fare"),
+    ("fa", "fare"),
+    ("fait", "faire"),
+    ("fais", "faire"),
+    ("veo", "ver"),
+    ("vejo", "ver"),
+    ("vedo", "vedere"),
+    ("encuentro", "encontrar"),
+];
+
+/// What is said of a thing itself: "¿cómo se llama?"
+const NAMED: [&str; 4] = ["llama", "chama", "chiama", "siente"];
+
+pub(super) fn plain(words: &mut Vec<Token>) {
+    let Some(first) = words.first() else { return };
+    let asked = unmarked(&first.text);
+    let (how, place) = (HOW.contains(&asked.as_str()), WHERE.contains(&asked.as_str()));
+    if !(how || place) {
+        return;
+    }
+    let says = |at: usize, with: &[&str]| {
+        let rest = words.get(at..).unwrap_or_default();
+        let is = |(text, word): (&&str, &Token)| word.text == **text || word.text == unmarked(text);
+        rest.len() > with.len() && with.iter().zip(rest).all(is) && is_infinitive(&rest[with.len()].text)
+    };
+    if let Some(able) = ABLE.iter().find(|able| says(1, able)) {
+        words.drain(1..=able.len());
+    }
+    if !matches!(asked.as_str(), "como" | "come" | "comment") {
+        return;
+    }
+    let text = |at: usize| words.get(at).map_or("", |word: &Token| word.text.as_str());
+    let impersonal = matches!(text(1), "se" | "si" | "on" | "je" | "j") && words.len() > 3;
+    let at = 1 + usize::from(impersonal);
+    let Some(stem) = stem(text(at), impersonal, asked == "comment").filter(|_| words.len() > at + 1) else {
+        return;
+    };
+    words[at].text = stem;
+    words.drain(1..at);
+}
+
+/// What the infinitive, the form behind "se" and that of the writer have in common, with a mark of its own.
+fn stem(verb: &str, impersonal: bool, french: bool) -> Option<String> {
+    let irregular = IRREGULAR.iter().find(|(form, _)| *form == verb || unmarked(form) == verb);
+    let base = irregular.map_or(verb, |(_, base)| *base);
+    let infinitive =
+        ["ar", "er", "ir", "are", "ere", "ire", "re"].iter().filter_map(|end| base.strip_suffix(end));
+    let root = infinitive.min_by_key(|root| root.len()).or_else(|| {
+        if impersonal && !NAMED.contains(&base) {
+            base.strip_suffix(['a', 'e'])
+        } else if french {
+            None
+        } else {
+            // "Funzionano" is what they do.
+            base.strip_suffix('o').filter(|root| !root.ends_with("an") && !root.ends_with("on"))
+        }
+    })?;
+    (root.len() > 1).then(|| format!("{root}-"))
+}
