@@ -78,6 +78,10 @@ fn typo(x: &Word, y: &Word) -> bool {
         return false;
     }
     let swapped = a.len() > 3 && a[0] == b[1] && a[1] == b[0];
+    // "CEO" and "CTO"
+    if a.len() == 3 && b.len() == 3 && !(a[1] == b[2] && a[2] == b[1]) {
+        return false;
+    }
     if a[0] != b[0] && !swapped {
         return false;
     }

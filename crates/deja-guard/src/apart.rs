@@ -225,6 +225,7 @@ fn reordered(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
 fn share(a: &Prompt, b: &Prompt) -> bool {
     let gives = |prompt: &Prompt| prompt.quantities.iter().any(|q| q.dimension == Dimension::Percent);
     a.asked.share && !b.asked.share && gives(b) && !gives(a)
+        || a.asked.whole && !b.asked.whole && gives(a) && gives(b)
 }
 
 /// Whether one asks how many there are, and the other what they are worth: "number of orders", "order value".

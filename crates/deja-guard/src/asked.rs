@@ -51,6 +51,8 @@ pub(crate) struct Asked {
     pub(crate) ordered: bool,
     /// Asks for a share: "what percent of 80 is 12".
     pub(crate) share: bool,
+    /// Asks for the whole: "12 is 15 % of what".
+    pub(crate) whole: bool,
     /// Asks what somebody needs, or what they want. "I want to" and "I need to" ask the same.
     pub(crate) lacks: Option<&'static str>,
     /// What it asks to be too much: "is it too hard?"
@@ -90,6 +92,11 @@ impl Asked {
             }),
             share: (1..pieces.len())
                 .any(|at| is(at, &["percent", "percentage"]) && is(at - 1, &["what", "which", "many"])),
+            whole: (1..pieces.len()).any(|at| {
+                is(at, &["what"])
+                    && is(at - 1, &["of"])
+                    && (at + 1 == pieces.len() || is(at + 1, &["number"]))
+            }),
             lacks: lacks(pieces),
             excess: excess(pieces),
             wants: wants(pieces),

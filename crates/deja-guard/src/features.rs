@@ -5,7 +5,7 @@ mod facing;
 mod questions;
 
 use extent::{average, degree, degrees, quantifier, quantifier_soft};
-use facing::{governed, letter, named, times, unlisted};
+use facing::{governed, instead, letter, lettered, named, times, unlisted};
 use questions::{foreign_request, question_hard, question_other, requests};
 
 use crate::align::{Alignment, Link, align, light, opposite};
@@ -151,9 +151,12 @@ pub(crate) struct Differences {
     pub(crate) tense: bool,
     /// What has no counterpart are names, on both sides.
     pub(crate) named: bool,
+    /// Each side has one name behind a preposition, or a time.
     pub(crate) governed: bool,
-    pub(crate) times: bool,
+    /// One word faces another one, and no list knows either.
     pub(crate) unlisted: bool,
+    /// What is done and what is done instead changed places, or two words of which the letters count look alike.
+    pub(crate) instead: bool,
     /// The answers are to have two forms: a poem, a table.
     pub(crate) form: bool,
     /// The same but for two words of a kind in each other's place.
@@ -223,9 +226,9 @@ impl Differences {
             denied: matches!((a.denied, b.denied), (Some(x), Some(y)) if x != y),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             named: named(&left, &right),
-            governed: governed(&left, &right),
-            times: times(a, b, &left, &right),
+            governed: governed(&left, &right) || times(a, b, &left, &right),
             unlisted: unlisted(&left, &right),
+            instead: instead(a, b, &alignment) || lettered(a, b, &alignment),
             form: a.form.differs(b.form),
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),

@@ -79,7 +79,7 @@ const BESIDE: [(Stands, [f32; 2]); 30] = [
     (|d| d.tense, [4.5, 0.0]),
     (|d| d.named, [7.0, 7.0]),
     (|d| d.governed, [7.0, 7.0]),
-    (|d| d.times, [7.0, 7.0]),
+    (|d| d.instead, [8.0, 8.0]),
     (|d| d.unlisted, [7.0, 0.0]),
     (|d| d.form, [7.0, 7.0]),
     (|d| d.exchanged, [8.0, 8.0]),

@@ -1,6 +1,6 @@
 //! What has no counterpart and faces another word of its kind: names, times, words that no list knows.
 
-use crate::align::light;
+use crate::align::{Alignment, Link, light};
 use crate::apart::{Slot, respelt};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Prompt, Word};
@@ -57,3 +57,23 @@ pub(super) fn unlisted(left: &[&Word], right: &[&Word]) -> bool {
 
 /// Letters that two forms of a word begin with.
 const ROOT: usize = 4;
+
+/// Whether what is done and what is not changed places: "sneakers instead of boots", "boots instead of sneakers".
+pub(super) fn instead(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let from = |prompt: &Prompt| prompt.words.iter().position(|word| word.text == "insteadof");
+    let (Some(x), Some(y)) = (from(a), from(b)) else { return false };
+    let moves = |to: bool| alignment.pairs.iter().any(|(i, j, _)| (*i >= x) != to && (*j >= y) == to);
+    moves(true) && moves(false)
+}
+
+/// Whether two prompts about the letters of a word have two words that only look alike: "pronounce gif", "pronounce gift".
+pub(super) fn lettered(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    const LETTERS: [&str; 8] =
+        ["spell", "spelt", "rhym", "pronounc", "pronunciation", "synonym", "antonym", "plural"];
+    let about = |word: &Word| LETTERS.contains(&word.stem.as_str());
+    let asks = |prompt: &Prompt| prompt.words.iter().any(about);
+    let alike = |(i, _, link): &(usize, usize, Link)| {
+        matches!(link, Link::Typo | Link::Derived) && !about(&a.words[*i])
+    };
+    asks(a) && asks(b) && alignment.pairs.iter().any(alike)
+}

@@ -227,9 +227,10 @@ impl Prompt {
         let between = &self.function[self.function.len() - usize::from(between)..];
         let unit = quantity::unit(&text).map(|(name, ..)| name);
         if let Some(name) = unit {
-            // "In minutes" is what the answer is to be in, "in second gear" is not.
+            // "In minutes" and "how many minutes" is what the answer is to be in, "in second gear" is not.
             let into = |word: &String| matches!(word.as_str(), "in" | "to" | "into");
-            if between.last().is_some_and(into) && text != "second" {
+            let counted = walk.at > 1 && walk.pieces[walk.at - 2].text == "@howmany";
+            if counted || between.last().is_some_and(into) && text != "second" {
                 self.measures.push(name.to_owned());
             }
             name.clone_into(&mut text);

@@ -120,11 +120,20 @@ fn prompts_of_many_kinds_keep_their_figures() {
     assert!(lost <= 0.10 && cut >= 0.88, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
-/// The same in eight other languages: what is reworded passes by proof only, so most of it is lost. The lines from 32 on were held
+/// What people type, in small letters and without marks, in English and in eight other languages, the cosine taken for 0.92. The
+/// lines from 302 on were held out.
+#[test]
+fn what_is_typed_keeps_its_figures() {
+    let typed = include_str!("../../data/typed.jsonl");
+    let (lost, cut) = shares(typed, 0.85, Strictness::Standard);
+    assert!(lost <= 0.11 && cut >= 0.95, "standard: lost {lost:.3}, cut {cut:.3}");
+}
+
+/// The same in eight other languages: what is reworded passes by proof only, so a quarter of it is lost. The lines from 32 on were held
 /// out.
 #[test]
 fn other_languages_keep_their_figures() {
     let languages = include_str!("../../data/languages.jsonl");
     let (lost, cut) = shares(languages, 0.85, Strictness::Standard);
-    assert!(lost <= 0.54 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.26 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
 }
