@@ -20,6 +20,8 @@ use crate::{Backend, OpenError, PostgresSettings, SchemaVersion};
 
 /// The oldest pgvector that goes on in a graph until enough candidates pass the filter.
 const PGVECTOR: (Option<u32>, Option<u32>) = (Some(0), Some(8));
+const POOLED: &str = "a pooler gives its connections away after each transaction: have it pool by session (PgBouncer: pool_mode = \
+                      session), or name the database itself";
 /// Longest wait for another replica that migrates.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -69,6 +71,9 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
     let unfit = |reason| OpenError::Unfit { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
+    if is_pooled(server, &client).await.map_err(failed)? {
+        return Err(unfit(POOLED.into()));
+    }
     if let Some(lacking) = lacking(&client).await.map_err(|error| failed(describe(&error)))? {
         // A database that deja has used before is served as it is: its texts have to come out of it first.
         if migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found == 0 {
@@ -88,6 +93,19 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
         return Err(OpenError::NewerDatabase { server: server.name(), found, known });
     }
     Ok(schema)
+}
+
+/// Whether two connections have one session, which a pooler gives to whoever has a transaction. Locks and settings of one
+/// connection would be those of others.
+async fn is_pooled(server: &Server, one: &Client) -> Result<bool, String> {
+    let other = server.connect().await?;
+    let session = async |client: &Client| {
+        // Servers may give the same number each to one.
+        let sql = "SELECT concat(pg_backend_pid(), ' ', pg_postmaster_start_time())";
+        let row = client.query_one(sql, &[]).await;
+        row.and_then(|row| row.try_get::<_, String>(0)).map_err(|error| describe(&error))
+    };
+    Ok(session(one).await? == session(&other).await?)
 }
 
 /// What the database is not, and what to do.
@@ -117,6 +135,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Some(
             "make deja's role the owner of the database, and as an administrator run CREATE EXTENSION vector in it",
         ),
+        Some(&SqlState::INVALID_SCHEMA_NAME) => {
+            Some("search_path of deja's role has to begin with a schema that is there, such as public")
+        }
         // No file of this extension: the code differs by version.
         Some(&SqlState::FEATURE_NOT_SUPPORTED | &SqlState::UNDEFINED_FILE) => {
             Some("install pgvector 0.8 or newer on the server")
