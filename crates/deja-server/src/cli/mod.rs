@@ -50,15 +50,16 @@ pub fn run(
     out: &mut dyn Write,
 ) -> u8 {
     let out = &mut Output { to: out, closed: false };
-    let cli = match args::parse(arguments) {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let cli = match args::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return not_parsed(&error, out),
+        Err(error) => return not_parsed(&error, &arguments, out),
     };
     let ended = try_run(cli, env, out).and_then(|()| Ok(out.flush()?));
     match ended {
         Ok(()) => 0,
         Err(_) if out.closed => 0,
-        Err(error) => complain(&told(&error), code_of(&error)),
+        Err(error) => complain(&format!("{}{}", told(&error), listed(&error)), code_of(&error)),
     }
 }
 
@@ -178,7 +179,7 @@ fn sources(global: Global, env: BTreeMap<String, String>) -> anyhow::Result<Sour
 }
 
 /// Help and version are no errors; everything else becomes one line.
-fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
+fn not_parsed(error: &clap::Error, arguments: &[OsString], out: &mut Output<'_>) -> u8 {
     let text = error.render().to_string();
     match error.kind() {
         ClapError::DisplayHelp | ClapError::DisplayVersion => {
@@ -190,13 +191,13 @@ fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
             WRONG_USAGE
         }
         _ => {
-            let told = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let told = text.lines().map(str::trim);
+            // Nobody means `-- --flag`.
+            let told = told.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass"));
             let told = told.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
             let line = told.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
             let line = line.strip_prefix("error: ").unwrap_or(&line);
-            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("deja");
-            let command = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
-            let command = command.collect::<Vec<_>>().join(" ");
+            let command = args::command_in(arguments);
             complain(&format!("{line} (see {command} --help)"), WRONG_USAGE)
         }
     }
@@ -213,6 +214,18 @@ fn told(error: &anyhow::Error) -> String {
         line.push_str(&cause);
     }
     line
+}
+
+/// Which command lists what there is, if an error says that something is not there.
+fn listed(error: &anyhow::Error) -> &'static str {
+    const LISTS: [(&str, &str); 4] = [
+        ("there is no project", " (see deja project list)"),
+        ("there is no operator", " (see deja operator list)"),
+        ("there is no active key", " (see deja key list)"),
+        (" has no provider ", " (see deja provider list)"),
+    ];
+    let Some(AdminError::NotFound(text)) = error.downcast_ref() else { return "" };
+    LISTS.iter().find(|(missing, _)| text.contains(missing)).map_or("", |(_, list)| *list)
 }
 
 fn complain(text: &str, code: u8) -> u8 {

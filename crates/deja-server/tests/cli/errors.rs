@@ -42,8 +42,13 @@ fn wrong_usage_is_one_line_and_code_2() {
         (&["project", "set", "a", "--max-entries", "-1"], "use a whole number, from 0"),
         (&["project", "set", "a", "--samples", "-1"], "use a whole number, from 0"),
         (&["project", "set", "a", "--threshold", "-1"], "use a number between 0 and 1"),
-        (&["project", "create", "a", "--rpm", "-1"], "-1 is not in 0..="),
-        (&["key", "create", "--project", "a", "--name", "k", "--rpm", "-1"], "-1 is not in 0..="),
+        (
+            &["project", "create", "a", "--rpm", "-1"],
+            "use a whole number, from 0 (see deja project create --help)",
+        ),
+        (&["key", "create", "--project", "a", "--name", "k", "--rpm", "many"], "use a whole number, from 0"),
+        (&["project", "set", "a", "--request-log", "5000000000"], "use a smaller number"),
+        (&["project", "set", "a", "--speed", "1"], "'--speed' found (see deja project set --help)"),
         (&["audit", "list", "--limit", "-1"], "use a whole number, from 0"),
         (&["config", "check", "--listen", "nowhere"], "DEJA_LISTEN"),
         (&["config", "check", "--config", "missing.toml"], "missing.toml"),
@@ -70,9 +75,9 @@ fn what_is_not_there_is_code_1() {
         &["cache", "stats", "--project", "nobody"],
         &["price", "show", "m", "--project", "nobody"],
     ] {
-        assert_eq!(deja.error(1, arguments), "deja: there is no project 'nobody'");
+        assert_eq!(deja.error(1, arguments), "deja: there is no project 'nobody' (see deja project list)");
     }
-    deja.error(1, &["key", "revoke", "dj_1234"]);
+    assert!(deja.error(1, &["key", "revoke", "dj_1234"]).ends_with("(see deja key list)"));
 }
 
 #[test]

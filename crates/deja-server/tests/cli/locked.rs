@@ -74,7 +74,10 @@ fn a_running_server_does_what_it_is_told() {
     assert!(runtime.block_on(store.admit(&hash)).unwrap().is_some());
     deja.ok(&["key", "revoke", &key]);
     assert!(runtime.block_on(store.admit(&hash)).unwrap().is_none(), "for the very next request");
-    assert_eq!(deja.error(1, &["key", "list", "--project", "b"]), "deja: there is no project 'b'");
+    assert_eq!(
+        deja.error(1, &["key", "list", "--project", "b"]),
+        "deja: there is no project 'b' (see deja project list)"
+    );
     stop.cancel();
     runtime.block_on(task).unwrap();
     assert!(!socket::path_in(&deja.path().join("deja-data")).exists());

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use deja_core::admin::keys::Expiry;
 
-use super::shared::{Form, Of, expiry};
+use super::shared::{Form, Of, expiry, whole};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum KeyTask {
@@ -25,10 +25,10 @@ Example:
         #[arg(long, value_name = "TIME", value_parser = expiry)]
         expires: Option<Expiry>,
         /// Requests a minute of this key, at most its project's
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole::<u32>)]
         rpm: Option<u32>,
         /// Requests at once of this key, at most its project's
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole::<u32>)]
         burst: Option<u32>,
     },
     /// The project's keys, by the prefix that may be shown

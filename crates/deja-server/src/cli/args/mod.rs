@@ -65,9 +65,21 @@ pub(super) struct Cli {
 }
 
 /// Reads a command line.
-pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = numbers_below_zero(Cli::command()).try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The command that `arguments` name, with its name in full.
+pub(super) fn command_in(arguments: &[OsString]) -> String {
+    let (mut command, mut name) = (Cli::command(), "deja".to_owned());
+    for word in arguments.iter().skip(1) {
+        if let Some(named) = command.find_subcommand(word).cloned() {
+            name = format!("{name} {}", named.get_name());
+            command = named;
+        }
+    }
+    name
 }
 
 /// Has each option take `-1` as a value: what reads it says which are allowed. It were an unknown flag otherwise.

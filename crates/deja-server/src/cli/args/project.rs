@@ -23,10 +23,10 @@ pub(in crate::cli) enum ProjectTask {
         #[arg(long, default_value = "free")]
         tier: Tier,
         /// Requests a minute, instead of the tier's
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole::<u32>)]
         rpm: Option<u32>,
         /// Requests at once, instead of the tier's
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole::<u32>)]
         burst: Option<u32>,
     },
     /// All projects, with what they saved in the last 7 days
@@ -83,10 +83,10 @@ pub(in crate::cli) struct Wanted {
     #[arg(long)]
     pub(in crate::cli) tier: Option<Tier>,
     /// Requests a minute
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(in crate::cli) rpm: Option<u32>,
     /// Requests at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(in crate::cli) burst: Option<u32>,
     /// How long new answers are served: 30d, 12h, 45m, 90s, or none: as long as there is room
     #[arg(long, value_name = "TIME", value_parser = ttl)]
@@ -110,11 +110,11 @@ pub(in crate::cli) struct Wanted {
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(in crate::cli) samples: Option<u64>,
     /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(in crate::cli) request_log: Option<u32>,
     /// Days that the log keeps the texts of prompts, 30 at most; 0 (the default) keeps hashes only and deletes the
     /// texts that are there
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = whole::<u32>)]
     pub(in crate::cli) request_texts_days: Option<u32>,
     /// The model that decides where the guard is uncertain, or none
     #[arg(long, value_name = "MODEL")]

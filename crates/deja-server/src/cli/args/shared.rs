@@ -1,5 +1,6 @@
 //! Options that several commands have.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
 use clap::Args;
@@ -53,8 +54,11 @@ pub(super) fn dollars(text: &str) -> Result<NanoUsd, String> {
 }
 
 /// A whole number. Its type says how large it may be.
-pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "use a whole number, from 0".into())
+pub(super) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "use a smaller number".into(),
+        _ => "use a whole number, from 0".into(),
+    })
 }
 
 /// A time from now, or a moment.
