@@ -80,7 +80,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let usage = |by| tables::usage(&visit, project, &asked, by);
     let (keys, models) = (usage(Dimension::Key).await?, usage(Dimension::Model).await?);
     let contexts = usage(Dimension::Context).await?;
-    let offered = Offered::read(&visit, project, &asked, &models, &contexts).await?;
+    let offered = Offered::read(&visit, project, &asked, [&keys, &models, &contexts]).await?;
     let told = contexts.iter().filter_map(|(slice, _)| slice.context);
     let names = Names::read(&visit, told.chain(offered.contexts.iter().copied())).await?;
     let unpriced = tables::unpriced(&visit, project, &models).await?;

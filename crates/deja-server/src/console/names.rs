@@ -16,7 +16,7 @@ use super::filter::Select;
 use super::page::Visit;
 use super::range::Counts;
 
-/// Models, and contexts, that a filter offers at most.
+/// Keys, models and contexts that a filter offers at most.
 const OFFERED: usize = 200;
 /// What is read: one more tells whether there are more than are offered.
 const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
@@ -51,16 +51,6 @@ impl Names {
         name.unwrap_or_default()
     }
 
-    /// All keys, as choices.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (String, String)> {
-        self.ids().map(|id| (id.to_string(), self.key(id)))
-    }
-
-    /// All keys, and the console.
-    fn ids(&self) -> impl Iterator<Item = KeyId> {
-        self.keys.iter().map(|key| key.id).chain([Admission::CONSOLE])
-    }
-
     pub(super) fn key(&self, id: KeyId) -> String {
         match self.keys.iter().find(|key| key.id == id) {
             Some(key) => format!("{} ({}…)", key.name, key.shown),
@@ -93,6 +83,7 @@ pub(super) fn model_name(model: &str) -> String {
 
 /// What the filters offer: all names of the range, and the chosen names.
 pub(super) struct Offered {
+    keys: Vec<KeyId>,
     models: Vec<Arc<str>>,
     pub(super) contexts: Vec<ContextKey>,
     /// What to tell if not all names are offered.
@@ -100,41 +91,42 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    /// `models` and `contexts` are the counts of the filtered requests. Without a filter these are all.
+    /// `filtered` are the counts of the filtered requests, by key, model and context. Without a filter these are all.
     pub(super) async fn read(
         visit: &Visit,
         project: &Project,
         asked: &Asked,
-        models: &Counts,
-        contexts: &Counts,
+        filtered: [&Counts; 3],
     ) -> Result<Self, ConsoleError> {
         let all = Slice::default();
         if asked.slice == all {
-            return Ok(Self::of(asked, models, contexts));
+            return Ok(Self::of(asked, filtered));
         }
         let by = |dimension| asked.span.counts(visit, project, &all, dimension, READ);
-        let (models, contexts) = (by(Dimension::Model).await?, by(Dimension::Context).await?);
-        Ok(Self::of(asked, &models, &contexts))
+        let (keys, models) = (by(Dimension::Key).await?, by(Dimension::Model).await?);
+        Ok(Self::of(asked, [&keys, &models, &by(Dimension::Context).await?]))
     }
 
-    fn of(asked: &Asked, models: &Counts, contexts: &Counts) -> Self {
-        let more = models.len().max(contexts.len()) > OFFERED;
+    fn of(asked: &Asked, counts: [&Counts; 3]) -> Self {
+        let more = counts.iter().any(|counts| counts.len() > OFFERED);
+        let [keys, models, contexts] = counts;
+        let keys = keys.iter().take(OFFERED).filter_map(|(slice, _)| slice.key);
         let models = models.iter().take(OFFERED).filter_map(|(slice, _)| slice.model.clone());
         let contexts = contexts.iter().take(OFFERED).filter_map(|(slice, _)| slice.context);
         Self {
+            keys: with(keys, asked.slice.key),
             models: with(models.filter(|model| !model.is_empty()), asked.slice.model.clone()),
             contexts: with(contexts, asked.slice.context),
             note: more.then(|| {
                 format!(
-                    "The filters offer the {OFFERED} models and contexts with most requests in this range."
+                    "The filters offer the {OFFERED} keys, models and contexts with most requests in this range."
                 )
             }),
         }
     }
 
     pub(super) fn selects(&self, asked: &Asked, names: &Names) -> Vec<Select> {
-        let keys = with(names.ids(), asked.slice.key).into_iter();
-        let keys = keys.map(|key| (key.to_string(), names.key(key)));
+        let keys = self.keys.iter().map(|key| (key.to_string(), names.key(*key)));
         let models = self.models.iter().map(|model| (model.to_string(), model_name(model)));
         let contexts = self.contexts.iter().map(|key| (key.0.to_string(), names.context(*key)));
         vec![

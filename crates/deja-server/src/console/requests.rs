@@ -12,7 +12,7 @@ use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Outcome, Slice, Surface};
 use deja_core::cache::{Labelled, Met, PromptHash};
-use deja_core::id::EntryId;
+use deja_core::id::{EntryId, KeyId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
@@ -34,7 +34,7 @@ use super::sort::{Column, Content, Sort, Sortable, heads};
 use crate::moment;
 
 const PAGE: usize = 50;
-/// How many models, and how many contexts, the filters offer at most beside those of the page's rows.
+/// How many keys, models and contexts the filters offer at most beside those of the page's rows.
 const OFFERED: NonZeroUsize = NonZeroUsize::new(200).unwrap();
 /// Rows that a file reads at a time.
 const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
@@ -253,15 +253,19 @@ impl Wanted {
     fn selects(&self, names: &Names, logged: Logged) -> Vec<Select> {
         let outcomes = Outcome::ALL.map(|outcome| (outcome.as_str().to_owned(), shown(outcome).0.to_owned()));
         let models = logged.models.into_iter().map(|model| (model.to_string(), model.to_string()));
+        let keys: BTreeSet<_> = logged.keys.into_iter().chain(self.key.parse::<KeyId>()).collect();
+        let keys = keys.into_iter().map(|key| (key.to_string(), names.key(key))).collect();
         let contexts = logged.contexts.into_iter();
-        let mut contexts: Vec<_> =
-            contexts.map(|context| (context.0.to_string(), names.context(context))).collect();
-        contexts.sort_by(|one, other| one.1.cmp(&other.1));
+        let contexts = contexts.map(|context| (context.0.to_string(), names.context(context))).collect();
+        let by_name = |mut choices: Vec<(String, String)>| {
+            choices.sort_by(|one, other| one.1.cmp(&other.1));
+            choices.into_iter()
+        };
         vec![
             Select::new("outcome", "Outcome", &self.outcome, outcomes.into_iter()),
-            Select::new("key", "Key", &self.key, names.keys()),
+            Select::new("key", "Key", &self.key, by_name(keys)),
             Select::new("model", "Model", &self.model, models),
-            Select::new("context", "Context", &self.context, contexts.into_iter()),
+            Select::new("context", "Context", &self.context, by_name(contexts)),
         ]
     }
 }
@@ -269,6 +273,7 @@ impl Wanted {
 /// What requests of the log asked for: by the rows of the page, and by the counts of the time that the log reaches back.
 #[derive(Default)]
 struct Logged {
+    keys: BTreeSet<KeyId>,
     models: BTreeSet<Arc<str>>,
     contexts: BTreeSet<ContextKey>,
 }
@@ -278,6 +283,8 @@ impl Logged {
         let span = Span::named("30d", visit.now());
         let all = Slice::default();
         let by = |dimension| span.counts(visit, project, &all, dimension, OFFERED);
+        let keys = by(Dimension::Key).await?.into_iter().filter_map(|(slice, _)| slice.key);
+        let keys = keys.chain(rows.iter().map(|row| row.logged.key)).collect();
         let models = by(Dimension::Model).await?.into_iter().filter_map(|(slice, _)| slice.model);
         let contexts = by(Dimension::Context).await?.into_iter().filter_map(|(slice, _)| slice.context);
         let mut models: BTreeSet<_> =
@@ -286,7 +293,7 @@ impl Logged {
         // The log has the own names of models and contexts that are counted together.
         models.retain(|model| !model.is_empty() && &**model != OTHER_MODELS);
         contexts.remove(&ContextKey::OTHER);
-        Ok(Self { models, contexts })
+        Ok(Self { keys, models, contexts })
     }
 }
 

@@ -318,7 +318,7 @@ async fn tables_tell_of_the_rows_that_they_do_not_show() {
     assert_eq!(page.one(rest), "20 of more than 1,000 shown; the CSV file has the first 1,000.");
     assert_eq!(file(&mut member).await, 1 + 1000);
     assert_eq!(page.all("select#context option").len(), 1 + 200);
-    assert!(page.one(".filters + .hint").contains("the 200 models and contexts with most requests"));
+    assert!(page.one(".filters + .hint").contains("the 200 keys, models and contexts with most requests"));
     let page = member.get(&format!("{address}?context={}", ContextKey::WITHOUT.0)).await;
     assert_eq!(page.all("select#context option").len(), 1 + 200 + 1, "and the chosen one");
 }

@@ -39,11 +39,16 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
     assert_eq!(page.headers.get("refresh"), None);
     let console = KeyId::from_bytes([0; 16]);
-    for place in ["requests", "analytics"] {
-        let page = member.get(&format!("/console/p/furnished/{place}?key={console}")).await;
-        assert_eq!(page.one("select#key option[selected]"), "Console", "{place}");
+    let first = world.wired.store.keys(project.id).await.unwrap().remove(0).0;
+    let name = format!("first ({}…)", first.shown);
+    // Requests has one of the console. Analytics counted none.
+    for (place, offered) in [("requests", &["All", "Console"][..]), ("analytics", &["All"])] {
+        for (key, name) in [(console, "Console"), (first.id, &name)] {
+            let page = member.get(&format!("/console/p/furnished/{place}?key={key}")).await;
+            assert_eq!(page.one("select#key option[selected]"), name, "{place}");
+        }
         let page = member.get(&format!("/console/p/furnished/{place}")).await;
-        assert_eq!(page.all("select#key option").last().unwrap(), "Console", "{place}");
+        assert_eq!(page.all("select#key option"), offered, "{place}");
     }
 
     let unpriced =
@@ -106,6 +111,7 @@ async fn the_filters_offer_what_is_on_other_pages_too() {
     for filter in ["", "?model=busy"] {
         let page = member.get(&format!("/console/p/furnished/requests{filter}")).await;
         assert!(!page.all(ROWS).concat().contains("quiet"), "it is on another page");
+        assert_eq!(page.all("#key option").len(), 3, "{filter}: those that asked");
         assert_eq!(page.all("#model option"), ["All", "busy", "quiet"], "{filter}");
         assert_eq!(page.all("#context option"), ["All", "(no context)", "brief"], "{filter}");
     }

@@ -115,6 +115,8 @@ async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
         assert_eq!(told[1..], chosen[1..], "{filter}");
         assert!(["a", "b"].iter().all(|name| options("model").contains(&(*name).to_owned())), "{filter}");
         assert!(["about x", "about y"].iter().all(|name| options("context").contains(&(*name).to_owned())));
+        let more = usize::from(told[0] == "(unknown key)");
+        assert_eq!(options("key").len(), 2 + more, "{filter}: those that asked");
         let more = usize::from(![String::from("All"), "about x".into()].contains(&told[2]));
         assert_eq!(options("context").len(), 3 + more, "{filter}");
         assert!(page.all("[role=alert]").is_empty());
