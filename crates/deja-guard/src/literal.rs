@@ -162,9 +162,14 @@ fn operators(text: &str) -> Vec<String> {
 
 /// The colon behind a call or its like, which begins a block: `range(10):`.
 fn calls_with_colon(text: &str) -> impl Iterator<Item = String> {
-    let glued = |at: usize| {
-        let open = text[..at].rfind('(')?;
-        text[..open].ends_with(|c: char| c.is_alphanumeric() || c == '_').then(|| "):".to_owned())
+    // How far the brackets may be apart: so a text of nothing but marks takes no quadratic time.
+    const LONGEST: usize = 200;
+    let bytes = text.as_bytes();
+    let glued = move |at: usize| {
+        let before = &bytes[at.saturating_sub(LONGEST)..at];
+        let open = before.iter().rposition(|byte| *byte == b'(')?;
+        let name = before[..open].last()?;
+        (name.is_ascii_alphanumeric() || *name == b'_').then(|| "):".to_owned())
     };
     text.match_indices("):").filter_map(move |(at, _)| glued(at))
 }

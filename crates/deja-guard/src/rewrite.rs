@@ -54,6 +54,8 @@ const COMPLAINED_OF: usize = 6;
 /// The pieces with every known phrase rewritten.
 pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
+    topic_last(&mut pieces);
+    say_powers(&mut pieces);
     join_apart(&mut pieces);
     take_along(&mut pieces);
     unable(&mut pieces);
@@ -116,6 +118,39 @@ fn split_code(piece: &Piece, out: &mut Vec<Piece>) {
         }
     }
     out.push(piece.clone());
+}
+
+/// "Python how do I sort a list" is "how do I sort a list in Python".
+fn topic_last(pieces: &mut Vec<Piece>) {
+    let [topic, asks, ..] = &pieces[..] else { return };
+    let one = pieces.iter().all(|piece| piece.sentence == topic.sentence);
+    if !one
+        || lexicon().class(&topic.text) & class::LANGUAGE == 0
+        || question::named(&asks.text).is_none()
+        || pieces[2..].iter().any(|piece| piece.text == topic.text)
+    {
+        return;
+    }
+    let topic = pieces.remove(0);
+    pieces.push(Piece { text: "in".to_owned(), name: false, upper: false, ..topic.clone() });
+    pieces.push(topic);
+}
+
+/// "7 squared" is "7^2".
+fn say_powers(pieces: &mut Vec<Piece>) {
+    let power = |piece: &Piece| match piece.text.as_str() {
+        "squared" => Some("2"),
+        "cubed" => Some("3"),
+        _ => None,
+    };
+    let found = pieces.windows(2).position(|two| two[0].kind == Kind::Number && power(&two[1]).is_some());
+    let Some(at) = found.map(|at| at + 1) else { return };
+    if let Some(text) = power(&pieces[at]) {
+        "op_power".clone_into(&mut pieces[at].text);
+        let exponent =
+            Piece { text: text.to_owned(), kind: Kind::Number, broken: false, ..pieces[at].clone() };
+        pieces.insert(at + 1, exponent);
+    }
 }
 
 fn drop_tag(pieces: &mut Vec<Piece>) {

@@ -71,5 +71,7 @@ pub(super) fn unmarked(word: &str) -> String {
 pub(super) fn same(x: &str, y: &str, capital: bool) -> bool {
     let ends = |word: &str| word.chars().next_back().is_some_and(|c| !bare(c).is_empty() && c != 'ß');
     let free = |word: &str| capital || !ends(word) || ENDED.contains(&word);
-    !(x.is_ascii() && y.is_ascii()) && free(x) && free(y) && unmarked(x) == unmarked(y)
+    let begin = |word: &str| word.bytes().next().filter(u8::is_ascii);
+    let other = matches!((begin(x), begin(y)), (Some(p), Some(q)) if p != q);
+    !(other || x.is_ascii() && y.is_ascii()) && free(x) && free(y) && unmarked(x) == unmarked(y)
 }

@@ -96,3 +96,24 @@ fn what_is_refused_is_not_done_and_what_is_legal_is_allowed() {
         0.92,
     );
 }
+
+#[test]
+fn the_subject_comes_first_or_last_and_signs_are_said() {
+    all_passed(
+        &[
+            ("python how to check if a list is empty", "how do i check if a list is empty in python"),
+            ("what's 7 squared", "what is 7^2"),
+            ("i was double charged", "i was charged twice"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("python how to check if a list is empty", "how do i check if a list is empty in java"),
+            ("what's 7 squared", "what's 7 cubed"),
+            ("what's 7 squared", "what is 2^7"),
+            ("i was double charged", "i was charged once"),
+        ],
+        0.92,
+    );
+}

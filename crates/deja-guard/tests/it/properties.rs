@@ -136,6 +136,8 @@ fn huge_texts_take_no_quadratic_time() {
         "f('a') ",
         "/[",
         "/[\\\n",
+        "):",
+        "f(x):",
     ];
     for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))) {
         let text = unit.repeat(bytes / unit.len());
