@@ -115,9 +115,10 @@ pub(super) fn invalid_json(error: &serde_json::Error) -> String {
     format!("invalid JSON at line {} column {}", error.line(), error.column())
 }
 
-/// A text that must be there.
+/// A text that must be there and say something.
 pub(super) fn required(name: &str, raw: Option<&RawValue>) -> Result<String, String> {
-    string(name, raw.ok_or_else(|| format!("{name} is required"))?)
+    let text = string(name, raw.ok_or_else(|| format!("{name} is required"))?)?;
+    if text.trim().is_empty() { Err(format!("{name} must not be empty")) } else { Ok(text) }
 }
 
 /// A text. A JSON string that is no text holds half of a surrogate pair: it was cut within an emoji.

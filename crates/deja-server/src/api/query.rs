@@ -345,14 +345,8 @@ fn parse(body: &[u8], limits: &RequestLimits, room: Held) -> Result<Asked, Strin
     let fields: QueryRequest<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
     let prompt = required("prompt", fields.prompt)?;
-    if prompt.trim().is_empty() {
-        return Err("prompt must not be empty".into());
-    }
     at_most("prompt", &prompt, limits.prompt_bytes)?;
     let model = required("model", fields.model)?;
-    if model.trim().is_empty() {
-        return Err("model must not be empty".into());
-    }
     at_most("model", &model, MAX_MODEL_BYTES)?;
     let threshold = match fields.similarity_threshold.map(RawValue::get) {
         None => None,

@@ -201,6 +201,10 @@ fn what_is_wrong_with_a_body_is_400_and_says_so() {
         (json!({"prompt": "a", "correct": true}), "request_id alone"),
         (json!({"request_id": "a", "prompt": "b", "correct": true}), "request_id alone"),
         (json!({"matched_cache_entry_id": entry, "correct": true}), "prompt is required"),
+        (
+            json!({"matched_cache_entry_id": entry, "prompt": " \n", "correct": true}),
+            "prompt must not be empty",
+        ),
         (json!({"matched_cache_entry_id": "a", "prompt": "b", "correct": true}), "must be a UUID"),
         (json!({"matched_cache_entry_id": entry, "prompt": RESET, "correct": false}), "own prompt"),
         (
