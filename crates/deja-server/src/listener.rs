@@ -6,6 +6,7 @@ mod exchange;
 mod refusal;
 mod stream;
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,9 @@ use stream::ClientStream;
 
 /// How long a stop waits for the first request of a connection: a client that connected a moment ago has sent it already.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
+
+/// How long a stop waits for the error of a request that is cut to be written.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How many bytes the kernel holds for a client that it has not sent yet. By itself it would hold some megabytes, and only
 /// when a slow client has taken a third of them does anybody see that it takes something.
@@ -68,10 +72,11 @@ pub async fn serve(
     let mut http = http1::Builder::new();
     // hyper has one timeout for idle connections and for heads: `ClientStream` has one for each.
     http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD);
+    let mut accepting = Accepting::of("the listener");
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
-            accepted = accept(&listener, &slots) => accepted,
+            accepted = accept(&listener, &slots, &mut accepting) => accepted,
         };
         let Some((stream, peer, slot)) = accepted else { continue };
         let exchanges = Arc::new(Exchanges::default());
@@ -93,9 +98,10 @@ pub async fn serve(
             }
             connection.as_mut().graceful_shutdown();
             tokio::select! {
-                _ = connection => {}
+                _ = connection.as_mut() => return,
                 () = cut.cancelled() => {}
             }
+            let _cut_where_it_is = timeout(LAST_WORDS, connection).await;
         });
     }
     drop(listener);
@@ -106,22 +112,49 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
+    accepting: &mut Accepting,
 ) -> Option<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, peer)) => {
-            // Answers are written in one piece: waiting for more would only delay them.
-            let narrowed = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
-            if let Err(error) = stream.set_nodelay(true).and(narrowed) {
-                tracing::debug!(error = %error, "a connection went away while it was accepted");
+    let (stream, peer) = accepting.note(listener.accept().await).await?;
+    // Answers are written in one piece: waiting for more would only delay them.
+    let narrowed = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
+    if let Err(error) = stream.set_nodelay(true).and(narrowed) {
+        tracing::debug!(error = %error, "a connection went away while it was accepted");
+    }
+    Some((stream, peer, slot))
+}
+
+/// Whether connections to a socket can be accepted, so that the log says it once.
+pub(crate) struct Accepting {
+    socket: &'static str,
+    works: bool,
+}
+
+impl Accepting {
+    /// Of a socket of which nothing is known yet.
+    pub(crate) const fn of(socket: &'static str) -> Self {
+        Self { socket, works: true }
+    }
+
+    /// What was accepted. Waits a moment after an error.
+    pub(crate) async fn note<T>(&mut self, accepted: io::Result<T>) -> Option<T> {
+        let (socket, worked) = (self.socket, self.works);
+        self.works = accepted.is_ok();
+        match accepted {
+            Ok(accepted) => {
+                if !worked {
+                    tracing::info!(socket, "connections are accepted again");
+                }
+                Some(accepted)
             }
-            Some((stream, peer, slot))
-        }
-        Err(error) => {
-            // Out of file descriptors, or a connection that died in the backlog. Going on at once would spin.
-            tracing::warn!(error = %error, "a connection could not be accepted");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
+            Err(error) => {
+                if worked {
+                    tracing::warn!(socket, %error, "connections cannot be accepted; deja goes on trying");
+                }
+                // Out of file descriptors, or a connection that died in the backlog. Going on at once would spin.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                None
+            }
         }
     }
 }

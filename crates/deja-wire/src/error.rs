@@ -131,15 +131,14 @@ pub fn error_body(
 /// What is sent when an answer breaks off behind its first byte; after it the body ends with an error of the transport.
 /// Clients need both: after a clean end some take half an answer for a whole one, and without the event none knows why.
 /// `sequence` is the number of the event, which only Responses has ([`next_sequence`]).
-pub fn interruption(wire: Wire, message: &str, sequence: u64) -> Bytes {
-    const CODE: &str = "provider_stream_interrupted";
-    let error = openai(ErrorKind::Unreachable, message, Some(CODE), None);
+pub fn interruption(wire: Wire, code: &str, message: &str, sequence: u64) -> Bytes {
+    let error = openai(ErrorKind::Unreachable, message, Some(code), None);
     let (event, data) = match wire {
         Wire::Chat => ("", json!({"error": error})),
         // openai-python raises only if there is an `error` object; openai-node's helper reads the members beside it.
         Wire::Responses => (
             "event: error\n",
-            json!({"type": "error", "code": CODE, "message": message, "param": null, "sequence_number": sequence, "error": error}),
+            json!({"type": "error", "code": code, "message": message, "param": null, "sequence_number": sequence, "error": error}),
         ),
         Wire::Messages => ("event: error\n", anthropic(ErrorKind::Unreachable, message)),
         Wire::Gemini => ("", google(ErrorKind::Unreachable, message)),
@@ -287,7 +286,12 @@ mod tests {
     #[test]
     fn a_break_is_an_event_of_its_own_in_every_format() {
         for wire in Wire::ALL {
-            let event = interruption(wire, "The provider's \"answer\" broke off.\n", 7);
+            let event = interruption(
+                wire,
+                "provider_stream_interrupted",
+                "The provider's \"answer\" broke off.\n",
+                7,
+            );
             let text = std::str::from_utf8(&event).unwrap();
             let lines: Vec<&str> =
                 text.strip_prefix("\n\n").unwrap().strip_suffix("\n\n").unwrap().lines().collect();

@@ -26,7 +26,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{FailureClass, Forwarded, ProviderError, TokenUsage, content_type};
+use crate::provider::{Forwarded, ProviderError, TokenUsage, content_type};
 use crate::store::Unanswered;
 use crate::turn;
 
@@ -124,8 +124,8 @@ impl Engine {
         leader.leave();
         let cut = !matches!(ended, Read::Whole);
         buffer.end(match ended {
-            Read::Broken(error) => Err(error),
-            Read::Abandoned if landed.is_err() => Err(given_up(&buffer.head)),
+            Read::Broken(error) => Err(error.into()),
+            Read::Abandoned if landed.is_err() => Err(QueryError::Unfinished),
             Read::Whole | Read::Abandoned => Ok(()),
         });
         if let Err(error) = &landed {
@@ -294,11 +294,6 @@ pub(super) async fn calls_tools(project: ProjectId, wired: &Wired, entry: &Entry
     let (wire, body) = (wired.forward.endpoint.wire(), entry.answer.record.clone().unwrap_or_default());
     let read = reading_answer(project, body, move |body| record(wire, false, body)).await;
     read.is_some_and(|read| read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls))
-}
-
-/// The error for readers of an answer that is given up: it is not whole.
-fn given_up(head: &Head) -> ProviderError {
-    ProviderError::new(&head.provider, FailureClass::StreamInterrupted, "the call was given up")
 }
 
 /// The beginning of an answer that is not recorded, by which the tokens of all of it are estimated. That of a stream goes up to

@@ -15,10 +15,10 @@ use http::HeaderMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::engine::Trace;
 use crate::engine::flight::Seat;
+use crate::engine::{QueryError, Trace};
 use crate::id::ProjectId;
-use crate::provider::{FailureClass, ProviderError};
+use crate::provider::FailureClass;
 use crate::shares::{Held, Shares};
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
@@ -88,7 +88,7 @@ struct State {
     unrecorded: bool,
     /// What is kept of an answer that is not recorded.
     ends: Ends,
-    ended: Option<Result<(), ProviderError>>,
+    ended: Option<Result<(), QueryError>>,
     /// By number; `None` for a reader that has ended.
     readers: Vec<Option<Reader>>,
     writer: Option<Waker>,
@@ -212,7 +212,7 @@ impl ReplayBuffer {
     }
 
     /// Tells the readers that nothing more comes.
-    pub(super) fn end(&self, ended: Result<(), ProviderError>) {
+    pub(super) fn end(&self, ended: Result<(), QueryError>) {
         let mut state = self.state.lock();
         state.ended = Some(ended);
         state.wake_readers();
@@ -302,7 +302,7 @@ struct Pieces {
 }
 
 impl Stream for Live {
-    type Item = Result<Bytes, ProviderError>;
+    type Item = Result<Bytes, QueryError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Pieces { buffer, number, .. } = &self.pieces;
@@ -348,7 +348,9 @@ mod tests {
     use futures::{FutureExt as _, StreamExt as _};
 
     use super::*;
+    use crate::engine::Cause as _;
     use crate::engine::flight::Audience;
+    use crate::provider::ProviderError;
 
     fn head() -> Head {
         Head { status: 200, error: None, headers: HeaderMap::new(), usage: false, provider: "p".into() }
@@ -366,8 +368,8 @@ mod tests {
         Arc::<Audience>::default().seat()
     }
 
-    fn broken() -> ProviderError {
-        ProviderError::new("p", FailureClass::StreamInterrupted, "")
+    fn broken() -> QueryError {
+        ProviderError::new("p", FailureClass::StreamInterrupted, "").into()
     }
 
     #[tokio::test]
@@ -397,7 +399,7 @@ mod tests {
         let task = tasks.spawn(async move {
             let mut seen = Vec::new();
             while let Some(piece) = live.next().await {
-                seen.push(piece.map_err(|error| error.class));
+                seen.push(piece.map_err(|error| error.cause()));
             }
             seen
         });
@@ -408,7 +410,7 @@ mod tests {
         tokio::task::yield_now().await;
         buffer.end(Err(broken()));
         let seen = task.await.unwrap();
-        assert_eq!(seen, [Ok(Bytes::from("a")), Ok(Bytes::from("b")), Err(FailureClass::StreamInterrupted)]);
+        assert_eq!(seen, [Ok(Bytes::from("a")), Ok(Bytes::from("b")), Err("provider_stream_interrupted")]);
     }
 
     #[tokio::test]

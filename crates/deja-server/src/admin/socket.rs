@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Command, Reply, execute};
+use crate::listener::Accepting;
 
 const FILE: &str = "deja.sock";
 const LOCK: &str = "deja.sock.lock";
@@ -107,21 +108,15 @@ impl AdminSocket {
     pub async fn serve(self, admin: Arc<Admin>, database: Option<String>, shutdown: CancellationToken) {
         let database: Option<Arc<str>> = database.map(Arc::from);
         let calls = TaskTracker::new();
+        let mut accepting = Accepting::of("the admin socket");
         while let Some(accepted) = shutdown.run_until_cancelled(self.listener.accept()).await {
-            match accepted {
-                Ok((stream, _)) => {
-                    let (admin, database, owner) = (admin.clone(), database.clone(), self.owner);
-                    calls.spawn(async move {
-                        if let Err(error) = answer(&admin, database.as_deref(), stream, owner).await {
-                            tracing::debug!(%error, "a caller of the admin socket went away");
-                        }
-                    });
+            let Some((stream, _)) = accepting.note(accepted).await else { continue };
+            let (admin, database, owner) = (admin.clone(), database.clone(), self.owner);
+            calls.spawn(async move {
+                if let Err(error) = answer(&admin, database.as_deref(), stream, owner).await {
+                    tracing::debug!(%error, "a caller of the admin socket went away");
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "the admin socket cannot accept");
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
-            }
+            });
         }
         calls.close();
         calls.wait().await;

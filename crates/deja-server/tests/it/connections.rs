@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -355,4 +356,19 @@ fn clients_leave_files_for_providers() {
     eventually("the server has taken all that it takes", || open() > 100);
     assert_eq!(exchange(&tenant.request(&json!({"prompt": "open-files", "model": MODEL}))), 200);
     assert!(deja.log().contains("raise its limit"), "{}", deja.log());
+}
+
+/// Callers of the admin socket have no bound of their own.
+#[test]
+fn that_no_file_is_left_for_a_connection_is_logged_once() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).open_files(200).start();
+    let socket = deja.data().join("deja.sock");
+    let held: Vec<_> = (0..220).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    deja.until_logged("connections cannot be accepted", 1);
+    let _client = TcpStream::connect(deja.address()).unwrap();
+    deja.until_logged("connections cannot be accepted", 2);
+    drop(held);
+    deja.until_logged("connections are accepted again", 2);
+    assert_eq!(deja.log().matches("cannot be accepted").count(), 2, "{}", deja.log());
 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use deja_core::clock::Timestamp;
-use deja_core::engine::{Control, Live, QueryError, Relay, Reply, SendBuffer, Source, Trace};
+use deja_core::engine::{Control, Live, Relay, Reply, SendBuffer, Source, Trace};
 use deja_core::provider::UPSTREAM_IDS;
 use deja_core::{aside, turn};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
@@ -161,7 +161,7 @@ pub(super) async fn live(
         events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
     } else {
         // An answer that breaks off before its first byte can still be told as an error.
-        let first = live.next().await.transpose().map_err(QueryError::from)?;
+        let first = live.next().await.transpose()?;
         let first = stream::iter(first.map(Ok));
         Body::from_stream(first.chain(live.map_err(io::Error::other)))
     };
@@ -175,7 +175,7 @@ pub(super) async fn live(
 async fn collect(live: &mut Live, buffer: &mut SendBuffer<'_>) -> Result<Bytes, WireError> {
     let mut body = BytesMut::new();
     while let Some(piece) = live.next().await {
-        let piece = piece.map_err(QueryError::from)?;
+        let piece = piece?;
         buffer.grow(piece.len())?;
         body.extend_from_slice(&piece);
         if body.len() > MOST_COLLECTED {

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use deja_core::engine::Live;
+use deja_core::engine::{Live, QueryError};
 use deja_wire::{UsageFilter, Wire, interruption, next_sequence};
 use futures::{StreamExt, stream};
 use memchr::memmem;
@@ -13,7 +13,13 @@ use tokio::time::{sleep, timeout};
 
 /// How many of the last bytes tell whether a blank line was sent.
 const TAIL: usize = 3;
-const BROKEN: &str = "The provider's answer broke off. What came of it is not the whole answer.";
+/// Why a stream ends before its end, for programs and for people.
+const BROKEN: (&str, &str) = (
+    "provider_stream_interrupted",
+    "The provider's answer broke off. What came of it is not the whole answer.",
+);
+const CUT: (&str, &str) =
+    ("unavailable", "deja stops and has cut the answer. What came of it is not the whole answer.");
 
 struct Events {
     live: Live,
@@ -72,7 +78,7 @@ impl Events {
                 self.state = State::Over;
                 // The event goes out before the connection ends: hyper drops what it has not written.
                 tokio::task::yield_now().await;
-                return Some(Err(io::Error::other(BROKEN)));
+                return Some(Err(io::Error::other("the answer broke off")));
             }
         }
         loop {
@@ -83,9 +89,10 @@ impl Events {
                     Some(filter) => filter.push(&piece),
                     None => piece,
                 },
-                Ok(Some(Err(_))) => {
+                Ok(Some(Err(error))) => {
                     self.state = State::Broken;
-                    return Some(Ok(interruption(self.wire, BROKEN, self.sequence)));
+                    let (code, why) = if matches!(error, QueryError::Unfinished) { CUT } else { BROKEN };
+                    return Some(Ok(interruption(self.wire, code, why, self.sequence)));
                 }
                 Ok(None) => {
                     self.state = State::Over;

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use deja_core::embedding::Threshold;
-use deja_core::engine::{Control, Engine, Live, QueryError, Relay, Relayed};
+use deja_core::engine::{Control, Engine, Live, Relay, Relayed};
 use deja_core::project::Project;
 use deja_core::provider::{AllowedHeaders, Endpoint, Forward, content_type};
 use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
@@ -273,7 +273,7 @@ async fn answered(
     let (streamed, wire) = (is_event_stream(content_type(&live.headers)), relay.forward.endpoint.wire());
     let mut body = Vec::new();
     while let Some(piece) = live.next().await {
-        body.extend_from_slice(&piece.map_err(|error| tried::refusal(QueryError::from(error)))?);
+        body.extend_from_slice(&piece.map_err(tried::refusal)?);
         if body.len() > MOST_SHOWN {
             return Err(ConsoleError::Refused(format!(
                 "The answer is longer than the {MOST_SHOWN} bytes that are shown here."

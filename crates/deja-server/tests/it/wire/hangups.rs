@@ -6,7 +6,7 @@ use std::time::Duration;
 use deja_wire::Wire;
 use serde_json::{Value, json};
 
-use super::streams::{begin, begin_with, call, until};
+use super::streams::{begin, begin_with, call, until, until_end};
 use super::{CACHED, EXACT, address, cache, place, question, said, send};
 use crate::util::http::find;
 use crate::util::provider::{chunked, json_response, stream_response};
@@ -77,6 +77,31 @@ fn a_call_whose_answer_would_not_be_kept_ends_with_its_last_client() {
             assert!(gone.pass(), "the call goes on: {text} {body}");
         }
     }
+}
+
+#[test]
+fn a_stop_that_cuts_streams_does_not_blame_the_provider() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_TIMEOUT_S", "0").start();
+    let streams: Vec<_> = {
+        let tenant = Tenant::create(&deja, "wire-stop", &[]);
+        let begin = |wire| {
+            let (path, model) = place(wire);
+            let text = format!("wire-stop {wire:?}");
+            provider.on(&text, begun(path, model, &Gate::default()));
+            let stream = begin_with(&tenant, &address(path, true), &question(path, model, &text, true));
+            until(&stream, opening(wire));
+            stream
+        };
+        Wire::ALL.map(begin).into_iter().collect()
+    };
+    deja.signal("TERM");
+    for stream in &streams {
+        let told = String::from_utf8_lossy(&until_end(stream)).into_owned();
+        assert!(told.contains("deja stops") && !told.contains("provider"), "{told}");
+        assert!(!told.ends_with("0\r\n\r\n"), "the transfer is broken off: {told}");
+    }
+    deja.wait();
 }
 
 #[test]
