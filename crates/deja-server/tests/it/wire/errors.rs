@@ -1,6 +1,7 @@
 //! Errors of deja's own, in the shape of each wire.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -205,7 +206,8 @@ fn a_body_that_comes_slowly_gets_through_and_one_that_drips_or_stops_does_not() 
     let body = question(CHAT, MODEL, "wire-slow", false).to_string();
     let body = format!("{body}{}", " ".repeat(20_000 - body.len()));
     let body = body.as_bytes();
-    // Sends the body in pieces of so many bytes, one a second, up to `most` bytes, until the answer is there.
+    // Sends the body in pieces of so many bytes, one a second, up to `most` bytes, until the answer is there. Gives the bytes too
+    // that were sent by then.
     let send = |piece: usize, most: usize| {
         let (key, length) = (&tenant.key, body.len());
         let head = format!(
@@ -214,27 +216,32 @@ fn a_body_that_comes_slowly_gets_through_and_one_that_drips_or_stops_does_not() 
         let mut connection = Connection::open(deja.address()).unwrap();
         connection.send(head.as_bytes()).unwrap();
         let (mut writer, began) = (connection.stream().try_clone().unwrap(), Instant::now());
+        let (sent, answered) = (AtomicUsize::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            scope.spawn(|| {
                 for piece in body[..most].chunks(piece) {
-                    if writer.write_all(piece).is_err() {
+                    if answered.load(Ordering::SeqCst) || writer.write_all(piece).is_err() {
                         return;
                     }
+                    sent.fetch_add(piece.len(), Ordering::SeqCst);
                     sleep(Duration::from_secs(1));
                 }
             });
-            (connection.receive().unwrap(), began.elapsed())
+            let answer = connection.receive().unwrap();
+            answered.store(true, Ordering::SeqCst);
+            (answer, began.elapsed(), sent.load(Ordering::SeqCst))
         })
     };
     std::thread::scope(|scope| {
         let steady = scope.spawn(|| send(2_000, body.len()));
-        let drips = scope.spawn(|| send(1, 20));
+        let drips = scope.spawn(|| send(1, 40));
         let stops = scope.spawn(|| send(10_000, 10_000));
-        let (answered, took) = steady.join().unwrap();
+        let (answered, took, _) = steady.join().unwrap();
         assert_eq!(answered.status, 200, "{}", answered.text());
         assert!(took > BOUND, "{took:?}");
-        for refused in [drips, stops] {
-            let (refused, _) = refused.join().unwrap();
+        let (drips, stops) = (drips.join().unwrap(), stops.join().unwrap());
+        assert!(drips.2 < 40, "it was refused while it dripped, not when it had stopped");
+        for (refused, ..) in [drips, stops] {
             assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (400, "invalid_request_error"));
             assert!(refused.text().contains("too slowly"), "{}", refused.text());
         }
