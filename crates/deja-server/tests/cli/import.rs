@@ -96,6 +96,15 @@ fn an_absurd_count_of_tokens_is_no_entry() {
 }
 
 #[test]
+fn an_entry_that_came_before_its_project_shared_answers_is_there() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    import(&deja, &[entry(1)]);
+    deja.ok(&["project", "set", "a", "--share-models", "true"]);
+    assert_eq!(import(&deja, &[entry(1)])["already_there"]["entries"], 1);
+}
+
+#[test]
 fn a_byte_order_mark_is_no_part_of_the_first_line() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);

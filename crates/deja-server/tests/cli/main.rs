@@ -300,6 +300,11 @@ fn access_tokens_from_first_to_last() {
     let error = deja.error(1, &[&revoke[..], &[token]].concat());
     assert!(!error.contains(&token[8..]), "{error}");
     assert_eq!(deja.json(&[&list[..], &["--json"]].concat()), serde_json::json!([]));
+    let rows = deja.json(&["audit", "list", "--limit", "2", "--json"]);
+    for (row, action) in [(&rows[0], "token.revoke"), (&rows[1], "token.create")] {
+        let subject = format!("{} ci", &token[..8]);
+        assert_eq!((&row["action"], &row["subject"]), (&action.into(), &subject.into()));
+    }
 }
 
 #[test]
