@@ -2,6 +2,7 @@
 
 use std::process::Output;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::Deja;
@@ -93,6 +94,49 @@ fn an_absurd_count_of_tokens_is_no_entry() {
         assert!(error.contains("line 1: no answer has more than 1000000000000 tokens"), "{error}");
         assert!(with(1_000_000_000_000).status.success());
     }
+}
+
+#[test]
+fn records_have_their_largest_values_and_none_beyond() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    import(&deja, &[entry(1)]);
+    let with = |mut record: Value, name: &str, value: Value| {
+        record[name] = value;
+        record
+    };
+    let vector = |embedder: &str, values: usize| {
+        let ones: Vec<u8> = [0x00, 0x3c].repeat(values);
+        json!({"embedder": embedder, "f16": base64::engine::general_purpose::STANDARD.encode(ones)})
+    };
+    for bad in [
+        with(sample(1, 1), "id", json!(-1)),
+        with(sample(1, 1), "asked", json!("x".repeat(8193))),
+        with(sample(1, 1), "reason", json!("x".repeat(65))),
+        with(sample(1, 1), "reason", json!("a\u{0}")),
+        with(entry(2), "prompt", json!("")),
+        with(entry(2), "model", json!("")),
+        with(entry(2), "parameters", json!({"seed": "1"})),
+        with(entry(2), "kind", json!("chat")),
+        with(entry(2), "vector", vector("", 2)),
+        with(entry(2), "vector", vector("e", 8193)),
+    ] {
+        let output = run(&deja, &bad.to_string(), &[]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains("line 1: "), "{bad}: {error}");
+    }
+    // What is found by another hash than its prompt's goes out with it.
+    import(&deja, &[with(entry(3), "hash", json!("ab".repeat(32)))]);
+    let exported = String::from_utf8(deja.run(&["export"]).stdout).unwrap();
+    assert!(exported.contains(&"ab".repeat(32)) && exported.matches("\"hash\"").count() == 1, "{exported}");
+    let ended = with(sample(2, 1), "expires", json!("2026-01-02T00:00:00Z"));
+    let goes_on = with(sample(3, 1), "expires", json!("2100-01-01T00:00:00Z"));
+    let summary = import(&deja, &[ended, goes_on]);
+    assert_eq!((&summary["expired"], &summary["imported"]["samples"]), (&json!(1), &json!(1)));
+    let asked = with(sample(0, 1), "asked", json!("x".repeat(8192)));
+    let lines = [with(entry(2), "vector", vector("e", 8192)), with(asked, "reason", json!("x".repeat(64)))];
+    let imported = import(&deja, &lines)["imported"].clone();
+    assert_eq!((&imported["entries"], &imported["samples"]), (&json!(1), &json!(1)));
 }
 
 #[test]
