@@ -10,12 +10,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_core::analytics::{Outcome, Surface};
+use deja_core::analytics::{Distribution, Outcome, Rollup, Slice, Step, Surface};
+use deja_core::clock::Clock as _;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::money::NanoUsd;
 use deja_core::project::{HitUsage, OptIn, ProjectSettings};
 use deja_core::provider::{AllowedHeaders, Endpoint, Forward, Forwarded, ProviderError};
+use deja_core::store::Usage as _;
 use deja_wire::{Identity, Mode, Rendering, Wire};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
@@ -116,6 +118,19 @@ impl Bench {
     pub fn heard(&self) -> Vec<Outcome> {
         self.heard.0.lock().unwrap().clone()
     }
+
+    /// What is counted today.
+    async fn counted(&self) -> Rollup {
+        self.engine.flush_counts().await.unwrap();
+        let (project, day) = (self.caller.project.id, Step::Day.period_of(self.clock.now()));
+        let days = self.store.usage_series(project, &Slice::default(), Step::Day, day..day + 1).await;
+        days.unwrap().remove(&day).unwrap_or_default()
+    }
+}
+
+/// How many requests are in these distributions.
+fn told<const N: usize>(counted: &Rollup, of: [Distribution; N]) -> [u64; N] {
+    of.map(|of| counted.histograms.counts(of).iter().sum())
 }
 
 type Feed = UnboundedSender<Result<Bytes, ProviderError>>;
@@ -253,6 +268,21 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
     heard.sort_by_key(|outcome| format!("{outcome:?}"));
     let hit = Outcome::ExactHit;
     assert_eq!(heard, [hit, hit, hit, Outcome::Miss, Outcome::SemanticHit]);
+    let waited = told(&bench.counted().await, [Distribution::HitLatency, Distribution::StreamBegan]);
+    assert_eq!(waited, [0, 4], "who waits for a call says nothing of how fast the cache is");
+}
+
+#[tokio::test]
+async fn what_answers_say_of_themselves_is_counted() {
+    let bench = Bench::with(unguarded(), 10).await;
+    text(bench.live(relay("reset|1")).await).await;
+    bench.hit(relay("reset|2")).await;
+    assert!(bench.logged().await.iter().all(|request| request.latency.is_some()));
+    let counted = bench.counted().await;
+    let of = [Distribution::MissLatency, Distribution::HitLatency, Distribution::HitSimilarity];
+    assert_eq!(told(&counted, of), [1; 3]);
+    let chat = counted.of_surface(Surface::Wire(Wire::Chat));
+    assert_eq!((chat.hits, chat.misses, counted.totals.new_scopes), (1, 1, 1));
 }
 
 #[tokio::test]
