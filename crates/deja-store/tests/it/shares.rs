@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use deja_core::api_key::KeyHash;
 use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::rate_limit::Quota;
-use deja_core::store::{LookUp, Store};
+use deja_core::store::{Door, LookUp, Store};
 use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use futures::future::join_all;
@@ -65,6 +66,28 @@ async fn a_project_has_half_of_the_connections_however_slow_its_statements_are()
     holder.batch_execute("COMMIT").await.unwrap();
     while let Some(ended) = calls.join_next().await {
         ended.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_with_keys_that_nobody_knows_have_half_of_the_connections() {
+    let database = Database::create().await;
+    let patient = PostgresSettings { pool_size: POOL, call_timeout: HANG, ..settings(&database.url) };
+    let store = open_store(patient).await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let holder = database.client().await;
+    holder.batch_execute("BEGIN; LOCK TABLE keys").await.unwrap();
+    let mut guesses = JoinSet::new();
+    for number in 0..3 * POOL {
+        let (store, guess) = (Arc::clone(&store), KeyHash([number as u8; 32]));
+        guesses.spawn(async move { store.admit_within_limit(&guess, NOW).await.unwrap() });
+    }
+    until_waiting(&database, POOL as i64 / 2).await;
+    assert!(store.exact(&scope(), &PromptHash::of("hello"), NOW).await.unwrap().is_none());
+    until_waiting(&database, POOL as i64 / 2).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    while let Some(door) = guesses.join_next().await {
+        assert!(matches!(door.unwrap(), Door::Unknown));
     }
 }
 
