@@ -8,13 +8,15 @@ use deja_core::admin::operators::{Link, Setup, accept, set_up};
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
 use deja_core::admin::sessions;
+use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::audit::{Actor, Change};
-use deja_core::id::{Entropy, EntropyError};
+use deja_core::clock::Timestamp;
+use deja_core::id::{Entropy, EntropyError, KeyId};
 use deja_core::operator::{Invite, PlainToken, Purpose};
 use deja_core::pricing::{PicoUsdPerToken, PriceOrigin};
 use deja_core::project::Tier;
 use deja_core::provider::{ProviderKind, binding};
-use deja_core::store::{Invites as _, Keys as _, Projects as _, ProviderConfigs as _};
+use deja_core::store::{Invites as _, Keys as _, Projects as _, ProviderConfigs as _, Usage as _};
 use deja_core::testing::{ManualClock, MemoryStore, change};
 use futures::FutureExt as _;
 use secrecy::SecretString;
@@ -134,6 +136,24 @@ async fn limits_follow_tier_and_wishes() {
 }
 
 #[tokio::test]
+async fn a_week_is_the_last_seven_days_with_the_hour_that_runs() {
+    let (store, mut admin) = admin();
+    let now = Timestamp::from_secs(1_000_000_000);
+    admin.clock = Arc::new(ManualClock::at(now));
+    let by = admin.acting(Actor::Cli);
+    let slug = project(&by, "a").await;
+    let id = store.project(&slug).await.unwrap().unwrap().id;
+    let mut batch = UsageBatch::default();
+    for hours in [0, 167, 168, 1000] {
+        let at = now.minus(Duration::from_hours(hours));
+        batch.add(&UsageEvent::bare(id, KeyId::from_bytes([1; 16]), Outcome::Miss, at));
+    }
+    store.record(&batch).await.unwrap();
+    let (listed, shown) = (projects::list(&by).await.unwrap(), projects::show(&by, &slug).await.unwrap());
+    assert_eq!((listed[0].1.requests(), shown.1.requests()), (2, 2));
+}
+
+#[tokio::test]
 async fn a_key_is_revoked_by_prefix_id_or_itself() {
     let (store, admin) = admin();
     let by = admin.acting(Actor::Cli);
@@ -216,12 +236,17 @@ async fn bad_providers_are_refused() {
     let by = admin.acting(Actor::Cli);
     let slug = project(&by, "a").await;
     let good = || provider(&slug, "https://llm.example.com/v1");
+    let models = |number: usize| (0..number).map(|number| number.to_string()).collect();
+    let secret = |text: &str| Some(Hidden::from(text.to_owned()));
     for bad in [
         NewProvider { name: "OpenAI".into(), ..good() },
         NewProvider { name: "a b".into(), ..good() },
         NewProvider { models: vec![], ..good() },
         NewProvider { models: vec!["a b".into()], ..good() },
-        NewProvider { secret: Some(Hidden::from("a b".to_owned())), ..good() },
+        NewProvider { models: models(201), ..good() },
+        NewProvider { secret: secret("a b"), ..good() },
+        NewProvider { secret: secret(" "), ..good() },
+        NewProvider { secret: secret(&"x".repeat(8193)), ..good() },
         NewProvider { base_url: "http://127.0.0.1:1/v1".into(), ..good() },
         NewProvider { base_url: "http://169.254.169.254/v1".into(), allow_private: true, ..good() },
     ] {
@@ -230,6 +255,8 @@ async fn bad_providers_are_refused() {
         let error = providers::add(&by, bad).await.unwrap_err();
         assert!(matches!(error, AdminError::Setting { .. }), "{text}: {error}");
     }
+    let largest = NewProvider { models: models(200), secret: secret(&"x".repeat(8192)), ..good() };
+    assert!(providers::add(&by, largest).await.is_ok());
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ impl Job<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use async_trait::async_trait;
     use deja_core::cache::{Frame, Scope};
@@ -191,16 +191,17 @@ mod tests {
 
     use super::*;
 
-    /// Fails at one text; and if it is told to, at all.
+    /// Fails at one text; at all, if it is told to; and has too much to do for the first so many texts.
     struct Picky {
         id: EmbedderId,
         fails: fn() -> EmbedError,
         down: AtomicBool,
+        busy: AtomicU32,
     }
 
     impl Picky {
         fn failing(fails: fn() -> EmbedError) -> Self {
-            Self { id: EmbedderId::new("picky"), fails, down: AtomicBool::new(true) }
+            Self { id: EmbedderId::new("picky"), fails, down: AtomicBool::new(true), busy: AtomicU32::new(0) }
         }
     }
 
@@ -219,6 +220,10 @@ mod tests {
         }
 
         async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
+            let less = |busy: u32| busy.checked_sub(1);
+            if self.busy.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok() {
+                return Err(EmbedError::Overloaded);
+            }
             if text == "bad" || self.down.load(Ordering::SeqCst) {
                 return Err((self.fails)());
             }
@@ -317,5 +322,18 @@ mod tests {
         assert!(matches!(job.pass().await, Err(Ended::Embedder(EmbedError::Overloaded))));
         let left = store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert_eq!(left, StaleCount { waiting: 2, failed: 0 });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_embedder_that_is_busy_for_a_while_is_waited_for() {
+        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let store = filled(&clock).await;
+        let embedder = Picky::failing(|| EmbedError::Failed("no".into()));
+        embedder.down.store(false, Ordering::SeqCst);
+        embedder.busy.store(3, Ordering::SeqCst);
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: PATIENCE };
+        job.pass().await.unwrap();
+        let left = store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
+        assert_eq!(left, StaleCount { waiting: 0, failed: 1 });
     }
 }
