@@ -71,6 +71,11 @@ fn a_connection_that_breaks_after_any_event_is_an_error_for_the_client_and_nothi
             let told = seen
                 .strip_prefix(events[..cut].concat().as_str())
                 .unwrap_or_else(|| panic!("{text}: {seen}"));
+            let named = match recorded.wire {
+                Wire::Chat | Wire::Gemini => "data: {\"error\"",
+                Wire::Responses | Wire::Messages => "event: error",
+            };
+            assert!(told.contains(named), "{text}: {told}");
             let error = told.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or_default();
             let error: Value = serde_json::from_str(error).unwrap_or_else(|_| panic!("{text}: {told}"));
             assert!(error["error"]["message"].is_string(), "{text}: {told}");
