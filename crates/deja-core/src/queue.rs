@@ -214,6 +214,9 @@ mod tests {
         queue.end();
         let served: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
         assert_eq!(served, ["a", "x", "b"]);
+        for text in ["e", "f", "g"] {
+            queue.push(ONE, text).expect("the room of what went is free");
+        }
     }
 
     #[test]

@@ -376,3 +376,61 @@ pub(super) async fn week_of(by: &Acting<'_>, project: ProjectId) -> Result<Total
     }
     Ok(week)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::testing;
+
+    fn project() -> Project {
+        testing::project(ProjectId::from_bytes([1; 16]), "p", Timestamp::default())
+    }
+
+    #[test]
+    fn settings_have_their_largest_and_smallest_values_and_none_beyond() {
+        let patch = ProjectPatch::default;
+        let ttl = |seconds: u64| ProjectPatch { ttl: Some(Some(seconds).into()), ..patch() };
+        let entries = |most| ProjectPatch { max_entries: Some(most), ..patch() };
+        let samples = |most| ProjectPatch { samples: Some(most), ..patch() };
+        let log = |most| ProjectPatch { request_log: Some(most), ..patch() };
+        let texts = |days| ProjectPatch { request_texts_days: Some(days), ..patch() };
+        let model = |bytes| ProjectPatch { guard_model: Some("m".repeat(bytes)), ..patch() };
+        for (taken, refused) in [
+            (ttl(1), ttl(0)),
+            (ttl(315_360_000), ttl(315_360_001)),
+            (entries(1), entries(0)),
+            (entries(100_000_000), entries(100_000_001)),
+            (samples(0), samples(99)),
+            (samples(100), samples(1)),
+            (samples(10_000), samples(10_001)),
+            (log(50_000), log(50_001)),
+            (texts(30), texts(31)),
+            (model(MAX_MODEL_BYTES), model(MAX_MODEL_BYTES + 1)),
+        ] {
+            assert_eq!(apply(&mut project(), taken.clone()), Ok(()), "{taken:?}");
+            let error = apply(&mut project(), refused.clone());
+            assert!(matches!(error, Err(AdminError::Setting { .. })), "{refused:?}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn neither_threshold_is_set_so_that_the_other_cannot_hold() {
+        let threshold = |value| Some(Some(Threshold::new(value).unwrap()).into());
+        let default = |value| ProjectPatch { default_threshold: threshold(value), ..ProjectPatch::default() };
+        let minimum = |value| ProjectPatch { minimum_threshold: threshold(value), ..ProjectPatch::default() };
+        let mut project = project();
+        for (patch, is_taken) in [
+            (default(0.9), true),
+            (minimum(0.95), false),
+            (minimum(0.9), true),
+            (default(0.85), false),
+            (default(0.9), true),
+        ] {
+            let mut changed = project.clone();
+            let applied = apply(&mut changed, patch.clone());
+            assert_eq!(applied.is_ok(), is_taken, "{patch:?}: {applied:?}");
+            project = if is_taken { changed } else { project };
+        }
+    }
+}
