@@ -141,7 +141,7 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
 fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
     Ok(match task {
         OperatorTask::Create { email, role, password_stdin } => {
-            let text = password_stdin.then(|| secret_on_stdin()).transpose();
+            let text = password_stdin.then(secret_on_stdin).transpose();
             let text = text.context("the password cannot be read from standard input")?;
             (Command::OperatorCreate { email, role, password: text.map(Hidden::from) }, false)
         }
