@@ -27,6 +27,24 @@ async fn a_purge_counts_first_and_wants_the_name_typed() {
     assert_eq!(page.all("tbody th a"), ["How do I reset my password?"]);
 }
 
+/// The page of a purge that takes long, on any replica.
+#[tokio::test]
+async fn a_purge_that_goes_on_says_how_many_entries_are_left() {
+    let (_world, _, mut member) = World::furnished_for(Role::Member).await;
+    let place = |left: u64| format!("/console/p/furnished/cache/purge?model=gpt-4o-mini&left={left}");
+    let page = member.get(&place(3)).await;
+    assert!(page.text().contains("2 entries left") && page.all("form.danger").is_empty(), "{}", page.text());
+    assert_eq!(page.headers["refresh"], format!("5; url={}", place(2)));
+    let page = member.get(&place(2)).await;
+    assert!(page.one("[role=alert]").contains("No fewer entries are left"));
+    assert!(page.text().contains("2 entries of 2 entries would be deleted"));
+    assert_eq!(page.headers.get("refresh"), None);
+    member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;
+    let page = member.get(&place(2)).await;
+    assert_eq!(page.one(".note"), "All of these entries are deleted.");
+    assert_eq!(page.headers.get("refresh"), None);
+}
+
 #[tokio::test]
 async fn pages_that_one_operator_does_not_take_leave_room_for_those_of_others() {
     let world = World::new().await;
