@@ -48,7 +48,24 @@ pub(crate) fn backup(data_dir: &Path, target: &Path, caller: &Weak<()>) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn a_backup_that_somebody_waits_for_comes_to_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        // More than goes by between two looks at who waits.
+        let fill =
+            "CREATE TABLE t (a); WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 5000)
+                    INSERT INTO t SELECT a FROM n";
+        Connection::open(directory.path().join("deja.db")).unwrap().execute_batch(fill).unwrap();
+        let (target, caller) = (directory.path().join("backup.db"), Arc::new(()));
+        backup(directory.path(), &target, &Arc::downgrade(&caller)).unwrap();
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let copied = Connection::open(target).unwrap().query_row("SELECT count(*) FROM t", [], count);
+        assert_eq!(copied.unwrap(), 5000);
+    }
 
     #[test]
     fn a_backup_that_nobody_waits_for_leaves_no_file() {
