@@ -1,8 +1,9 @@
 //! The rate limit: GCRA (generic cell rate algorithm, ITU-T I.371) per project, as a pure function.
 //!
 //! The state of a bucket is the theoretical arrival time (TAT), the moment at which the bucket would be full
-//! again, and the time of the last request, by which a clock shows that was set back. With emission interval T = 60 s / rpm and a capacity of `burst` requests, a request at
-//! `now` is allowed if after it the bucket needs at most `burst` x T to refill.
+//! again, and the time of the last request, which shows a clock that was set back. With emission interval
+//! T = 60 s / rpm and a capacity of `burst` requests, a request at `now` is allowed if after it the bucket
+//! needs at most `burst` x T to refill.
 
 use serde::{Deserialize, Serialize};
 
