@@ -13,9 +13,7 @@ use deja_core::id::{FlightId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
-use deja_core::store::{
-    Claimed, EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered,
-};
+use deja_core::store::{Claimed, EVICTED_AT_ONCE, EntryFilter, FlightKey, Store, StoreError, Unanswered};
 use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use proptest::prelude::*;
