@@ -144,13 +144,13 @@ async fn a_week_is_the_last_seven_days_with_the_hour_that_runs() {
     let slug = project(&by, "a").await;
     let id = store.project(&slug).await.unwrap().unwrap().id;
     let mut batch = UsageBatch::default();
-    for hours in [0, 167, 168, 1000] {
+    for hours in [0, 0, 167, 168, 1000] {
         let at = now.minus(Duration::from_hours(hours));
         batch.add(&UsageEvent::bare(id, KeyId::from_bytes([1; 16]), Outcome::Miss, at));
     }
     store.record(&batch).await.unwrap();
     let (listed, shown) = (projects::list(&by).await.unwrap(), projects::show(&by, &slug).await.unwrap());
-    assert_eq!((listed[0].1.requests(), shown.1.requests()), (2, 2));
+    assert_eq!((listed[0].1.requests(), shown.1.requests()), (3, 3));
 }
 
 #[tokio::test]
