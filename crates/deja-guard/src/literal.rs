@@ -254,7 +254,7 @@ pub(crate) struct Accented {
 }
 
 /// The letter without its accent.
-fn bare(c: char) -> char {
+pub(crate) fn bare(c: char) -> char {
     if !('\u{c0}'..'\u{220}').contains(&c) {
         return c;
     }

@@ -1,5 +1,7 @@
 //! Marks upon letters that people leave out: "como" for "cómo", "loeschen" for "löschen".
 
+use crate::literal::bare;
+
 /// Words that another one is without the mark on their last letter, and which nobody means by the other. "Compró" is no "compro".
 const ENDED: [&str; 28] = [
     "qué",
@@ -32,36 +34,31 @@ const ENDED: [&str; 28] = [
     "cartão",
 ];
 
-/// A letter without its mark, as it is typed.
-fn bare(c: char) -> &'static [u8] {
-    match c {
-        'á' | 'à' | 'â' | 'ã' => b"a",
-        'é' | 'è' | 'ê' | 'ë' => b"e",
-        'í' | 'ì' | 'î' | 'ï' => b"i",
-        'ó' | 'ò' | 'ô' | 'õ' => b"o",
-        'ú' | 'ù' | 'û' => b"u",
-        'ç' => b"c",
-        'ñ' => b"n",
-        'ä' => b"ae",
-        'ö' | 'œ' => b"oe",
-        'ü' => b"ue",
-        'ß' => b"ss",
-        _ => b"",
-    }
+/// Letters that are typed without their mark.
+const MARKED: &str = "áàâãéèêëíìîïóòôõúùûçñ";
+/// Letters that are typed as two.
+const SPELT: &str = "äöœüß";
+
+fn marked(c: char) -> bool {
+    MARKED.contains(c) || SPELT.contains(c)
 }
 
 /// Whether a letter of `text` has such a mark.
 pub(super) fn is_marked(text: &str) -> bool {
-    text.chars().any(|c| !bare(c).is_empty() || c.is_uppercase() && !c.is_ascii())
+    text.chars().any(|c| marked(c) || c.is_uppercase() && !c.is_ascii())
 }
 
-/// `word`, in lower case, without its marks.
+/// `word`, in lower case, without its marks, as it is typed.
 pub(super) fn unmarked(word: &str) -> String {
     let mut plain = String::with_capacity(word.len() + 2);
     for c in word.chars() {
-        match bare(c) {
-            [] => plain.push(c),
-            letters => plain.extend(letters.iter().copied().map(char::from)),
+        match c {
+            'ä' => plain.push_str("ae"),
+            'ö' | 'œ' => plain.push_str("oe"),
+            'ü' => plain.push_str("ue"),
+            'ß' => plain.push_str("ss"),
+            _ if MARKED.contains(c) => plain.push(bare(c)),
+            _ => plain.push(c),
         }
     }
     plain
@@ -69,7 +66,7 @@ pub(super) fn unmarked(word: &str) -> String {
 
 /// Whether both are one word, of which one is typed without marks. The mark on a last letter makes another word, but of a name.
 pub(super) fn same(x: &str, y: &str, capital: bool) -> bool {
-    let ends = |word: &str| word.chars().next_back().is_some_and(|c| !bare(c).is_empty() && c != 'ß');
+    let ends = |word: &str| word.chars().next_back().is_some_and(|c| marked(c) && c != 'ß');
     let free = |word: &str| capital || !ends(word) || ENDED.contains(&word);
     let begin = |word: &str| word.bytes().next().filter(u8::is_ascii);
     let other = matches!((begin(x), begin(y)), (Some(p), Some(q)) if p != q);
