@@ -1,17 +1,13 @@
 //! Commands about projects, keys, providers, prices and caches: arguments in, a table or JSON out.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::future;
 use std::io::{self, IsTerminal, Read as _, Write};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
-use tokio::select;
 
 use super::args::{
     AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
@@ -46,36 +42,20 @@ pub(super) async fn run(
     };
     let reply = match &command {
         Command::CachePurge { project, .. } => {
-            let left = left(config, project.clone());
-            let done = reach::execute_somewhere(config, command);
-            select! {
-                biased;
-                done = done => done,
-                never = left => match never {},
-            }
+            let project = project.clone();
+            let left = async || {
+                let stats = Command::CacheStats { project: project.clone() };
+                match reach::execute_somewhere(config, stats).await {
+                    Ok(Reply::Cache(cache)) => Some(cache.entries),
+                    _ => None,
+                }
+            };
+            let template = "{spinner} {human_pos} entries are left, {elapsed}";
+            transfer::watched(reach::execute_somewhere(config, command), None, template, left).await
         }
         _ => reach::execute_somewhere(config, command).await,
     }?;
     print::reply(&reply, json, out)
-}
-
-/// Shows on a terminal how many entries a project has, while some are being deleted.
-async fn left(config: &Config, project: String) -> Infallible {
-    if !io::stderr().is_terminal() {
-        return future::pending().await;
-    }
-    let mut bar = None;
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let counted =
-            reach::execute_somewhere(config, Command::CacheStats { project: project.clone() }).await;
-        if let Ok(Reply::Cache(cache)) = counted {
-            let bar = bar.get_or_insert_with(|| {
-                transfer::bar(None, "{spinner} {human_pos} entries are left, {elapsed}")
-            });
-            bar.set_position(cache.entries);
-        }
-    }
 }
 
 fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {

@@ -9,12 +9,14 @@ mod pages;
 mod resume;
 mod summary;
 
-use std::pin::pin;
+use std::convert::Infallible;
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use deja_core::store::Store;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::time::timeout;
+use tokio::select;
+use tokio::time::sleep;
 
 pub(super) use copy::copy;
 pub(super) use export::export;
@@ -32,8 +34,7 @@ fn progress(total: Option<u64>, bytes: bool) -> ProgressBar {
     bar(total, template)
 }
 
-/// The same by another template.
-pub(super) fn bar(total: Option<u64>, template: &str) -> ProgressBar {
+fn bar(total: Option<u64>, template: &str) -> ProgressBar {
     let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
@@ -44,22 +45,39 @@ pub(super) fn bar(total: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
+/// What comes of `work`. On a terminal a bar shows each second what `position` tells.
+pub(super) async fn watched<T>(
+    work: impl Future<Output = T>,
+    total: Option<u64>,
+    template: &str,
+    position: impl AsyncFn() -> Option<u64>,
+) -> T {
+    if !io::stderr().is_terminal() {
+        return work.await;
+    }
+    select! {
+        biased;
+        done = work => done,
+        never = show(total, template, position) => match never {},
+    }
+}
+
+async fn show(total: Option<u64>, template: &str, position: impl AsyncFn() -> Option<u64>) -> Infallible {
+    let mut shown = None;
+    loop {
+        sleep(Duration::from_secs(1)).await;
+        if let Some(position) = position().await {
+            shown.get_or_insert_with(|| bar(total, template)).set_position(position);
+        }
+    }
+}
+
 /// Builds the indexes that what came in needs. A server does so itself, but one that starts on this store would search slowly
 /// until they are there.
 async fn index(store: &dyn Store) {
-    let mut indexed = pin!(store.index_grown());
-    let bar = bar(Some(100), "{bar:40} {pos} % of the index, {elapsed}");
-    let indexed = loop {
-        match timeout(Duration::from_secs(1), &mut indexed).await {
-            Ok(indexed) => break indexed,
-            Err(_) => {
-                if let Ok(Some(done)) = store.index_build().await {
-                    bar.set_position((done * 100.0) as u64);
-                }
-            }
-        }
-    };
-    bar.finish_and_clear();
+    let position = async || store.index_build().await.ok().flatten().map(|done| (done * 100.0) as u64);
+    let template = "{bar:40} {pos} % of the index, {elapsed}";
+    let indexed = watched(store.index_grown(), Some(100), template, position).await;
     if let Err(error) = indexed {
         super::say(&format!("all is in, but searches are slow until a server has built the index: {error}"));
     }
