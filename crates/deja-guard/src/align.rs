@@ -1,6 +1,6 @@
 //! Pairs the words of two prompts: the same word, a synonym, a typing error, a derived form, an abbreviation.
 
-use crate::lexicon::{class, lexicon};
+use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::{Prompt, Word};
 
 /// How two words were found to say the same.
@@ -50,8 +50,24 @@ pub(crate) fn align(a: &Prompt, b: &Prompt) -> Alignment {
     }
     abbreviations(a, b, &mut left, &mut right, &mut pairs, false);
     abbreviations(b, a, &mut right, &mut left, &mut pairs, true);
+    // Among many words that have no counterpart a little word says nothing.
+    if left.len() + right.len() <= 3 {
+        left.retain(|word| !said_little(a, &a.words[*word], b));
+        right.retain(|word| !said_little(b, &b.words[*word], a));
+    }
     pairs.sort_unstable_by_key(|(i, ..)| *i);
     Alignment { pairs, left, right }
+}
+
+/// Whether the other prompt says with a little word what this word says, and the word's own prompt does not have that one:
+/// "someone" for "somebody", "about" for "roughly".
+fn said_little(prompt: &Prompt, word: &Word, other: &Prompt) -> bool {
+    let groups = lexicon().groups(&word.stem);
+    let says = |little: &String| {
+        let of = lexicon().groups(&stem(little));
+        !prompt.function.contains(little) && groups.iter().any(|group| of.contains(group))
+    };
+    !groups.is_empty() && other.function.iter().any(says)
 }
 
 fn linked(x: &Word, y: &Word, link: Link) -> bool {

@@ -22,6 +22,7 @@
 mod align;
 mod apart;
 mod asked;
+mod beside;
 mod code;
 mod denial;
 mod exchange;

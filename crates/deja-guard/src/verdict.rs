@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::align::{Alignment, align};
+use crate::beside::{beside_same_text, last_lines};
 use crate::exchange::Exchange;
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
@@ -201,7 +202,8 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
     if let Some(verdict) = beside_values(a, b, terms) {
         return verdict;
     }
-    if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent != Extent::Part) {
+    let parts = if extent == Extent::Part { Vec::new() } else { beside_same_text(a, b) };
+    for (x, y) in parts {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
         let verdict = judged(&x, &y, terms.beside(Extent::Part));
         if verdict.refused.is_some() {
@@ -248,40 +250,6 @@ fn beside_values(a: &Prompt, b: &Prompt, terms: Terms) -> Option<Verdict> {
         return Some(Verdict::UNPROVED);
     }
     Some(judged(&Prompt::read(&x), &Prompt::read(&y), terms.beside(Extent::BesideCode)))
-}
-
-/// What two long texts say differently beside the same sentences, if it is short: "Translate it", "Summarise it".
-fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a str)> {
-    const MOST_WORDS: usize = 40;
-    const FEWEST_SHARED: usize = 16;
-    let ends = |c: char| matches!(c, '.' | '!' | '?' | ':' | '\n');
-    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
-    let whole = x.len();
-    let same = x
-        .char_indices()
-        .zip(y.chars())
-        .find(|((_, c), d)| c != d)
-        .map_or(x.len().min(y.len()), |((at, _), _)| at);
-    let begun = x[..same].rfind(ends).map_or(0, |at| at + 1);
-    let (x, y) = (&x[begun..], &y[begun..]);
-    let same: usize =
-        x.chars().rev().zip(y.chars().rev()).take_while(|(c, d)| c == d).map(|(c, _)| c.len_utf8()).sum();
-    let behind = &x[x.len() - same..];
-    let ended = behind.find(ends).map_or(0, |at| behind.len() - at - 1);
-    let (p, q) = (&x[..x.len() - ended], &y[..y.len() - ended]);
-    let words = |text: &str| text.split_whitespace().count();
-    let short = |text: &str| (1..=MOST_WORDS).contains(&words(text));
-    let shared = a.length.min(b.length).saturating_sub(words(p).max(words(q)));
-    (p.len() < whole && short(p) && short(q) && shared >= FEWEST_SHARED).then_some((p, q))
-}
-
-/// The last lines of two texts that are the same up to there, if they are a few words: the reply at the end of a chat.
-fn last_lines<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a str)> {
-    const MOST_WORDS: usize = 5;
-    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
-    let ((before, p), (same, q)) = (x.rsplit_once('\n')?, y.rsplit_once('\n')?);
-    let few = |line: &str| line.split_whitespace().count() <= MOST_WORDS;
-    (before == same && p != q && few(p) && few(q)).then_some((p, q))
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {

@@ -4,6 +4,7 @@
 
 mod alike;
 mod apart;
+mod beside;
 mod code;
 mod denials;
 mod facing;

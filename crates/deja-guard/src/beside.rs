@@ -1,0 +1,126 @@
+//! What two long texts say beside what is the same in both. It is judged alone, as two short prompts: within a long text it
+//! weighs little.
+
+use crate::prompt::Prompt;
+
+/// Two texts that differ, of each prompt.
+type Parts<'a> = (&'a str, &'a str);
+
+/// A part of more words is no short prompt.
+const MOST_WORDS: usize = 40;
+/// With fewer words the same in both, the texts are judged as they are.
+const FEWEST_SHARED: usize = 16;
+
+/// Words that begin a clause.
+const BEGINS: [&str; 16] = [
+    "and", "although", "because", "but", "even", "if", "or", "since", "so", "that", "though", "unless",
+    "until", "when", "where", "while",
+];
+
+/// What two long texts say differently, if it is short: all sentences from the first to the last one that differ ("Translate
+/// it", "Summarise it"); each sentence that somebody changed in a few words; and the clause of it that was changed.
+pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Parts<'a>> {
+    let (Some(x), Some(y)) = (a.text.as_deref(), b.text.as_deref()) else { return Vec::new() };
+    let (x, y) = (x.trim(), y.trim());
+    let whole = differing_sentences(x, y);
+    let most = |(p, q): Parts<'_>| words(p).len().max(words(q).len());
+    let short = |parts: Parts<'_>| most(parts) <= MOST_WORDS;
+    let mut found = Vec::new();
+    let shared = a.length.min(b.length).saturating_sub(most(whole));
+    let is_part = !whole.0.is_empty() && !whole.1.is_empty() && whole.0.len() < x.len();
+    if is_part && short(whole) && shared >= FEWEST_SHARED {
+        found.push(whole);
+    }
+    let (p, q) = (sentences(whole.0), sentences(whole.1));
+    if p.len() != q.len() {
+        return found;
+    }
+    let differ: Vec<Parts<'_>> = p.into_iter().zip(q).filter(|(p, q)| p != q).collect();
+    let differing: usize = differ.iter().copied().map(most).sum();
+    let shared = a.length.max(b.length).saturating_sub(differing);
+    for sentence in differ.iter().copied().filter(|sentence| differ.len() == 1 || is_changed(*sentence)) {
+        if differ.len() > 1 && short(sentence) && shared >= FEWEST_SHARED {
+            found.push(sentence);
+        }
+        let clause = clause(sentence).filter(|clause| short(*clause));
+        found.extend(clause.filter(|clause| shared + most(sentence) - most(*clause) >= FEWEST_SHARED));
+    }
+    found
+}
+
+/// Ends a sentence.
+const fn ends(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | ':' | '\n')
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+fn sentences(text: &str) -> Vec<&str> {
+    text.split_inclusive(ends).map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+}
+
+/// Two texts without the sentences that are the same at the beginning and at the end.
+fn differing_sentences<'a>(x: &'a str, y: &'a str) -> Parts<'a> {
+    let same = x.char_indices().zip(y.chars()).find(|((_, c), d)| c != d);
+    let same = same.map_or(x.len().min(y.len()), |((at, _), _)| at);
+    let begun = x[..same].rfind(ends).map_or(0, |at| at + 1);
+    let (x, y) = (&x[begun..], &y[begun..]);
+    let same: usize =
+        x.chars().rev().zip(y.chars().rev()).take_while(|(c, d)| c == d).map(|(c, _)| c.len_utf8()).sum();
+    let behind = &x[x.len() - same..];
+    let ended = behind.find(ends).map_or(0, |at| behind.len() - at - 1);
+    (x[..x.len() - ended].trim(), y[..y.len() - ended].trim())
+}
+
+/// How many words are the same at the beginning, and how many of the rest at the end.
+fn same_ends(x: &[&str], y: &[&str]) -> (usize, usize) {
+    let before = x.iter().zip(y).take_while(|(v, w)| v == w).count();
+    let after = x[before..].iter().rev().zip(y[before..].iter().rev()).take_while(|(v, w)| v == w).count();
+    (before, after)
+}
+
+/// Whether one sentence was made of the other by a change in one place: half of its words stand around it.
+fn is_changed((x, y): Parts<'_>) -> bool {
+    let (x, y) = (words(x), words(y));
+    let (before, after) = same_ends(&x, &y);
+    2 * (before + after) >= x.len().max(y.len())
+}
+
+/// The clauses in which two sentences differ, if they differ in one clause and two of its words are the same.
+fn clause((x, y): Parts<'_>) -> Option<Parts<'_>> {
+    let (of_x, of_y) = (words(x), words(y));
+    let (before, after) = same_ends(&of_x, &of_y);
+    let stops = |at: usize| of_x[at].ends_with([',', ';']);
+    let begins = |at: usize| BEGINS.contains(&of_x[at]);
+    let end = of_x.len() - after;
+    let mut from = before;
+    while from > 0 && !stops(from - 1) && (from == before || !begins(from)) {
+        from -= 1;
+    }
+    let mut to = end;
+    while to < of_x.len() && (to == 0 || !stops(to - 1)) && !begins(to) {
+        to += 1;
+    }
+    let behind = of_x.len() - to;
+    let is_part = from > 0 || behind > 0;
+    let says_enough = before - from + to - end >= 2;
+    let parts = (between(x, &of_x[from..to])?, between(y, &of_y[from..of_y.len() - behind])?);
+    (is_part && says_enough).then_some(parts)
+}
+
+/// The part of the text from the first to the last of these words of it.
+fn between<'a>(text: &'a str, words: &[&'a str]) -> Option<&'a str> {
+    let place = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    let (first, last) = (words.first()?, words.last()?);
+    text.get(place(first)..place(last) + last.len())
+}
+
+/// The last lines of two texts that are the same up to there, if they are a few words: the reply at the end of a chat.
+pub(crate) fn last_lines<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<Parts<'a>> {
+    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
+    let ((before, p), (same, q)) = (x.rsplit_once('\n')?, y.rsplit_once('\n')?);
+    let few = |line: &str| words(line).len() <= 5;
+    (before == same && p != q && few(p) && few(q)).then_some((p, q))
+}

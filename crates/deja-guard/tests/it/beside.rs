@@ -1,0 +1,52 @@
+//! Long texts of which a few words were changed.
+
+use crate::reasons::{all_passed, all_refused};
+
+const LAPTOP: &str = "My laptop gets very hot and the fan is loud when I play games, but only since I installed the last \
+                      update. I have already cleaned the vents and checked for viruses. What else can I try?";
+
+/// A change in one clause of a long sentence.
+#[test]
+fn a_clause_of_a_long_text_is_judged_alone() {
+    let refused = [("loud", "silent"), ("play games", "watch films")];
+    for (word, other) in refused {
+        all_refused(&[(LAPTOP, &*LAPTOP.replace(word, other))], 0.99);
+    }
+    let passed = [
+        ("very hot", "really hot"),
+        ("What else can I try?", "What else could I try?"),
+        ("checked", "scanned"),
+    ];
+    for (word, other) in passed {
+        all_passed(&[(LAPTOP, &*LAPTOP.replace(word, other))], 0.99);
+    }
+}
+
+/// Several sentences, with the same ones between them.
+#[test]
+fn each_changed_sentence_of_a_long_text_is_judged_alone() {
+    let moved = "We moved from Lyon to Berlin in March with our two cats, and one of them has not been vaccinated \
+                 against rabies since then. We plan to visit my parents in Lyon at Christmas. What do we need for the cats?";
+    all_refused(&[(moved, &*moved.replace("cats", "dogs"))], 0.99);
+    let passed = moved.replace("has not been", "hasn't been").replace("do we need", "would we need");
+    all_passed(&[(moved, &*passed)], 0.99);
+}
+
+/// A little word for a word of weight.
+#[test]
+fn a_little_word_may_say_what_another_word_says() {
+    let passed = [
+        ("how do i find somebody who takes my shifts", "how do i find someone who takes my shifts"),
+        (
+            "Write the letter in about 150 words, in a sad but hopeful tone.",
+            "Write the letter in roughly 150 words, in a sad but hopeful tone.",
+        ),
+        ("i barely sleep at night, what can i do", "i hardly sleep at night, what can i do"),
+    ];
+    all_passed(&passed, 0.92);
+    let refused = [
+        ("how do i find somebody who takes my shifts", "how do i find someone who pays my shifts"),
+        ("i barely sleep at night", "i sleep at night"),
+    ];
+    all_refused(&refused, 0.92);
+}
