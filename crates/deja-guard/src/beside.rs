@@ -1,15 +1,19 @@
-//! What two long texts say beside what is the same in both. It is judged alone, as two short prompts: within a long text it
-//! weighs little.
+//! What two texts of several sentences say beside what is the same in both. It is judged alone, as two short prompts: beside
+//! the rest it weighs little.
+
+use std::mem;
 
 use crate::prompt::Prompt;
+use crate::rules::LONG;
 
 /// Two texts that differ, of each prompt.
 type Parts<'a> = (&'a str, &'a str);
 
 /// A part of more words is no short prompt.
 const MOST_WORDS: usize = 40;
-/// With fewer words the same in both, the texts are judged as they are.
-const FEWEST_SHARED: usize = 16;
+/// So many words at least are the same around a part: around whole sentences, and around one sentence of several or a clause.
+const FEWEST_BESIDE: usize = 4;
+const FEWEST_AROUND: usize = 16;
 
 /// Words that begin a clause.
 const BEGINS: [&str; 16] = [
@@ -17,7 +21,14 @@ const BEGINS: [&str; 16] = [
     "until", "when", "where", "while",
 ];
 
-/// What two long texts say differently, if it is short: all sentences from the first to the last one that differ ("Translate
+/// Whether a text of so many words may have parts that are judged alone: it is long, or has more than one sentence.
+pub(crate) fn may_have_parts(text: &str, length: usize) -> bool {
+    let text = text.trim();
+    let has_sentences = || ends(text).any(|end| end < text.len());
+    length > LONG || text.contains('\n') || length >= 2 * FEWEST_BESIDE && has_sentences()
+}
+
+/// What two texts say differently, if it is short: all sentences from the first to the last one that differ ("Translate
 /// it", "Summarise it"); each sentence that somebody changed in a few words; and the clause of it that was changed.
 pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Parts<'a>> {
     let (Some(x), Some(y)) = (a.text.as_deref(), b.text.as_deref()) else { return Vec::new() };
@@ -28,7 +39,7 @@ pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Parts<'a
     let mut found = Vec::new();
     let shared = a.length.min(b.length).saturating_sub(most(whole));
     let is_part = !whole.0.is_empty() && !whole.1.is_empty() && whole.0.len() < x.len();
-    if is_part && short(whole) && shared >= FEWEST_SHARED {
+    if is_part && short(whole) && shared >= FEWEST_BESIDE {
         found.push(whole);
     }
     let (p, q) = (sentences(whole.0), sentences(whole.1));
@@ -39,18 +50,28 @@ pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Parts<'a
     let differing: usize = differ.iter().copied().map(most).sum();
     let shared = a.length.max(b.length).saturating_sub(differing);
     for sentence in differ.iter().copied().filter(|sentence| differ.len() == 1 || is_changed(*sentence)) {
-        if differ.len() > 1 && short(sentence) && shared >= FEWEST_SHARED {
+        if differ.len() > 1 && short(sentence) && shared >= FEWEST_AROUND {
             found.push(sentence);
         }
         let clause = clause(sentence).filter(|clause| short(*clause));
-        found.extend(clause.filter(|clause| shared + most(sentence) - most(*clause) >= FEWEST_SHARED));
+        found.extend(clause.filter(|clause| shared + most(sentence) - most(*clause) >= FEWEST_AROUND));
     }
     found
 }
 
-/// Ends a sentence.
-const fn ends(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | ':' | '\n')
+/// Where the sentences of a text end, marks included.
+fn ends(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+    text.char_indices().filter(|(at, mark)| is_end(text, *at, *mark)).map(|(at, mark)| at + mark.len_utf8())
+}
+
+/// Whether a mark ends a sentence, and no abbreviation, time or number.
+fn is_end(text: &str, at: usize, mark: char) -> bool {
+    if !matches!(mark, '.' | '!' | '?' | ':') {
+        return mark == '\n';
+    }
+    let word = || text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+    let abbreviates = |word: &str| mark == '.' && word.len() < 5 && word.starts_with(char::is_uppercase);
+    text[at + mark.len_utf8()..].chars().next().is_none_or(char::is_whitespace) && !abbreviates(word())
 }
 
 fn words(text: &str) -> Vec<&str> {
@@ -58,19 +79,20 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 fn sentences(text: &str) -> Vec<&str> {
-    text.split_inclusive(ends).map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+    let mut from = 0;
+    let parts = ends(text).chain([text.len()]).map(|end| &text[mem::replace(&mut from, end)..end]);
+    parts.map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
 }
 
 /// Two texts without the sentences that are the same at the beginning and at the end.
 fn differing_sentences<'a>(x: &'a str, y: &'a str) -> Parts<'a> {
     let same = x.char_indices().zip(y.chars()).find(|((_, c), d)| c != d);
     let same = same.map_or(x.len().min(y.len()), |((at, _), _)| at);
-    let begun = x[..same].rfind(ends).map_or(0, |at| at + 1);
+    let begun = ends(x).rfind(|end| *end <= same).unwrap_or(0);
     let (x, y) = (&x[begun..], &y[begun..]);
     let same: usize =
         x.chars().rev().zip(y.chars().rev()).take_while(|(c, d)| c == d).map(|(c, _)| c.len_utf8()).sum();
-    let behind = &x[x.len() - same..];
-    let ended = behind.find(ends).map_or(0, |at| behind.len() - at - 1);
+    let ended = ends(x).find(|end| *end > x.len() - same).map_or(0, |end| x.len() - end);
     (x[..x.len() - ended].trim(), y[..y.len() - ended].trim())
 }
 

@@ -4,6 +4,7 @@ mod walk;
 
 use crate::apart::Slot;
 use crate::asked::Asked;
+use crate::beside;
 use crate::code::Code;
 use crate::denial::{Denied, denied};
 use crate::exchange::Said;
@@ -16,7 +17,6 @@ use crate::literal::{Accented, Literals, accented, literals};
 use crate::order::{Doer, able, doer};
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
-use crate::rules::LONG;
 use crate::scan::{Kind, Piece, STEP, scan, trigrams};
 use crate::typography::plain;
 
@@ -198,7 +198,7 @@ pub struct Prompt {
     pub(crate) foreign: Option<Foreign>,
     /// Of a prompt about words themselves, all of it and the texts that it asks about: in quotes, or behind a colon.
     pub(crate) wording: Option<(String, Vec<String>)>,
-    /// As written, of long texts and of several lines.
+    /// As written, of texts that may have parts.
     pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
     pub(crate) literals: Literals,
@@ -274,7 +274,7 @@ impl Prompt {
                 .iter()
                 .any(|p| lexicon().class(&p.text) & class::WORDING != 0)
                 .then(|| wording(text)),
-            text: ((length > LONG || text.contains('\n')) && foreign.is_none()).then(|| text.into()),
+            text: (beside::may_have_parts(text, length) && foreign.is_none()).then(|| text.into()),
             literals,
             equated: false,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },

@@ -1,4 +1,4 @@
-//! Long texts of which a few words were changed.
+//! Texts of several sentences of which a few words were changed.
 
 use crate::reasons::{all_passed, all_refused};
 
@@ -30,6 +30,46 @@ fn each_changed_sentence_of_a_long_text_is_judged_alone() {
     all_refused(&[(moved, &*moved.replace("cats", "dogs"))], 0.99);
     let passed = moved.replace("has not been", "hasn't been").replace("do we need", "would we need");
     all_passed(&[(moved, &*passed)], 0.99);
+}
+
+/// Another instruction before the same text, or another question behind it.
+#[test]
+fn what_is_asked_of_the_same_text_is_judged_alone() {
+    let refused = [
+        (
+            "Label this ticket as bug, feature or question: the export button does nothing",
+            "Label this ticket as urgent or not urgent: the export button does nothing",
+        ),
+        (
+            "Give me a subject line for this email: Dear team, the printer is broken again. Best, Kim",
+            "Give me a summary of this email: Dear team, the printer is broken again. Best, Kim",
+        ),
+        (
+            "I moved to a new flat last week. How do I update my address?",
+            "I moved to a new flat last week. How do I cancel my contract?",
+        ),
+        (
+            "My sight on the left is 0.8. Can I drive at night with glasses?",
+            "My sight on the left is 0.8. Can I drive at night with lenses?",
+        ),
+    ];
+    all_refused(&refused, 0.95);
+    let passed = [
+        (
+            "Is this email polite? Dear team, the printer is broken again. Best, Kim",
+            "Is the following email polite? Dear team, the printer is broken again. Best, Kim",
+        ),
+        (
+            "Sum up this: Sales rose in spring, but costs rose faster, so profit fell.",
+            "Summarise this: Sales rose in spring, but costs rose faster, so profit fell.",
+        ),
+        // Marks within abbreviations, times and numbers end no sentence.
+        (
+            "Meeting with Mr. Lee at 14:30 in room 2.04, what should I bring along?",
+            "Meeting with Mr. Lee at 14:30 in room 2.04, what do I need to bring along?",
+        ),
+    ];
+    all_passed(&passed, 0.95);
 }
 
 /// A little word for a word of weight.
