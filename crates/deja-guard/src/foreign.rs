@@ -2,20 +2,26 @@
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
 mod characters;
+mod determiners;
 mod frames;
 mod how;
+mod korean;
 mod marks;
 mod moved;
+mod numerals;
+mod phrases;
 mod reader;
+mod signs;
 mod typed;
+mod verbs;
 
 use marks::unit_name;
 
 use crate::languages::{
     FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BEHIND_WAS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE, IS_FROM,
     IS_GERMAN_IDLE, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW, IS_PASSIVE,
-    IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, conjugates, idle_behind, listed, lists,
-    makes_idle, number, precedes_noun,
+    IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, TURKISH_PLACE, conjugates, idle_behind,
+    listed, lists, makes_idle, number, precedes_noun,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -43,8 +49,13 @@ pub(crate) struct Foreign {
     /// The word before had a capital letter.
     capital: bool,
     passive: bool,
+    /// "Wurde" says that it is over, "wird" that it is not.
+    was: bool,
+    is: bool,
     /// "Loses" rather than "wins".
     loses: bool,
+    /// Nothing shows that it is English, and nothing that it is another language.
+    pub(crate) maybe: bool,
     /// It is Japanese.
     kana: bool,
     /// Letters of it have accents or the like.
@@ -110,8 +121,14 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
     // "Was ist", "was kostet": German.
     let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
-    let other = count(IS_MARK) + usize::from(was);
+    let marks = count(IS_MARK) + usize::from(was);
+    // They say so beside others only: "wat" is typed for "what", and "de" is part of names.
+    let weak = text.split(|c: char| !c.is_alphanumeric()).take(60).filter(|word| is_weak_mark(word)).count();
+    let other = if marks + weak > 1 { marks + weak } else { marks };
     let english = count(IS_ENGLISH) - usize::from(was);
+    let strong = pieces.iter().take(60).filter(|p| listed(IS_MARK, &p.text) && !is_article(&p.text)).count();
+    // Words of other languages too.
+    let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in")).count();
     let accented = letters > latin;
     let unknown = pieces
         .iter()
@@ -121,7 +138,7 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         })
         .count();
     // Names are unknown in English too, and "to", "do", "on" and "my" are words of other languages.
-    let (mut long, mut strange, mut spelt, mut shown) = (0usize, 0usize, 0usize, 0usize);
+    let (mut long, mut strange, mut spelt, mut made, mut shown) = (0usize, 0usize, 0usize, 0usize, 0usize);
     for p in pieces.iter().take(60).filter(|p| p.kind == scan::Kind::Word) {
         let class = lexicon().class(&p.text);
         let is_unknown = class == 0 && !lexicon().knows(&p.text);
@@ -134,21 +151,49 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
             long += 1;
             strange += usize::from(is_unknown);
             spelt += usize::from(is_unknown && !p.text.is_ascii());
+            made += usize::from(is_unknown && is_compound(&p.text));
         }
     }
-    let foreign = letters > 0 && latin * 10 < letters * 7
+    let sure = letters > 0 && latin * 10 < letters * 7
         || other > english && (other > 1 || accented || unknown > 0)
+        || weak > 0 && other > 1 && other > english.saturating_sub(shared) && unknown > 0
         || accented && other >= english && other + unknown > 1
         || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len()
         || shown == 0 && long > 2 && strange > 1 && strange * 2 >= long
+        || strong > 0 && english <= shared && shown <= shared && unknown > 0
         || spelt > 1 && spelt > shown;
+    // "Espresso tonic", "kargo takip": nothing shows English.
+    let foreign =
+        sure || shown == 0 && english == 0 && long > 1 && strange > made && (strange - made) * 2 >= long;
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,
         (false, true) => Grammar::of(pieces.iter().take(60).map(|p| p.text.as_str())),
         (false, false) => Grammar::English,
     };
-    (foreign || is_code || too_long).then(|| reader::foreign(text, grammar))
+    let maybe = !(sure || is_code || too_long);
+    (foreign || is_code || too_long).then(|| Foreign { maybe, ..reader::foreign(text, grammar) })
+}
+
+/// Those that are part of names in English texts: "los angeles".
+fn is_article(word: &str) -> bool {
+    const ARTICLES: [&str; 20] = [
+        "el", "la", "los", "las", "le", "les", "des", "du", "del", "der", "die", "das", "un", "una", "van",
+        "von", "il", "lo", "do", "da",
+    ];
+    ARTICLES.contains(&word)
+}
+
+/// "Passcode": two English words.
+fn is_compound(word: &str) -> bool {
+    const SHORTEST: usize = 3;
+    let parts = SHORTEST..word.len().saturating_sub(SHORTEST - 1);
+    word.is_ascii()
+        && parts.into_iter().any(|at| lexicon().knows(&word[..at]) && lexicon().knows(&word[at..]))
+}
+
+fn is_weak_mark(word: &str) -> bool {
+    matches!(word, "wat" | "Wat" | "de" | "De" | "er")
 }
 
 impl Foreign {
@@ -221,11 +266,15 @@ impl Foreign {
             return;
         }
         let name = unit_name(&word);
-        if amount.is_some() && (name == "reais" || quantity::unit(name).is_some()) {
+        if amount.is_some()
+            && (matches!(name, "reais" | "złoty" | "рубль" | "lira") || quantity::unit(name).is_some())
+        {
             return self.unit(name, amount);
         }
         self.settle(amount);
         self.passive |= listed(IS_PASSIVE, &word);
+        self.was |= matches!(word.as_str(), "wurde" | "wurden");
+        self.is |= matches!(word.as_str(), "wird" | "werden");
         let before = std::mem::replace(&mut self.idler, makes_idle(&word));
         let precedes = precedes_noun(&word);
         if word == "ce" && self.words.last().is_some_and(|last| last.text == "est") {
@@ -328,11 +377,15 @@ struct Pair {
 
 /// Proves that two texts ask the same, or says what is in the way.
 pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
+
     if sorted(&a.numbers) != sorted(&b.numbers) {
         return Err(Unproved::Numbers);
     }
     if sorted(&a.negations) != sorted(&b.negations) {
         return Err(Unproved::Negation);
+    }
+    if a.was != b.was && a.is != b.is {
+        return Err(Unproved::Words);
     }
     let voices = a.passive != b.passive;
     // Told from the other side, the parties must change places; told from the same side, nothing may.
@@ -344,11 +397,12 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let portuguese = a.grammar.is(PORTUGUESE_PLACE) || b.grammar.is(PORTUGUESE_PLACE);
     let feminine = IS_FEMININE | if portuguese { IS_PORTUGUESE_FEMININE } else { 0 };
     let typed = a.marked != b.marked;
+    let turkish = a.grammar.is(TURKISH_PLACE) || b.grammar.is(TURKISH_PLACE);
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
     for word in a.words.iter().filter(|word| counts(word)) {
         let same = |x: &Token, y: &Token| {
-            x.text == y.text || typed && typed::same(&x.text, &y.text, x.capital || y.capital)
+            x.text == y.text || typed && typed::same(&x.text, &y.text, x.capital || y.capital, turkish)
         };
         let is = |j: &usize| b.words[*j].kind == word.kind && same(&b.words[*j], word);
         let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
@@ -375,8 +429,11 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
         taken |= to == (false, true);
         turned |= x & y & IS_MASCULINE != 0 && to.0 != to.1;
         let genders = |lead: u32| (lead & IS_MASCULINE != 0, lead & feminine != 0);
-        if matches!((genders(x), genders(y)), ((true, false), (false, true)) | ((false, true), (true, false)))
-        {
+        let other = matches!(
+            (genders(x), genders(y)),
+            ((true, false), (false, true)) | ((false, true), (true, false))
+        );
+        if other && !phrases::stands_for_others(&word.text) {
             return Err(Unproved::Words);
         }
         let event = matches!(word.text.as_str(), "#wins" | "#won") || listed(IS_WHO, &word.text);
@@ -407,7 +464,9 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     } else {
         other_side == changed
     };
-    if proved && (other_side || a.roles == b.roles) {
+    let korean = a.roles.iter().chain(&b.roles).any(|role| korean::is_role(role));
+    let roles = if korean { korean::agree(&a.roles, &b.roles) } else { a.roles == b.roles };
+    if proved && (other_side || roles) {
         Ok(())
     } else if a.numbers != b.numbers {
         Err(Unproved::Numbers)

@@ -8,19 +8,33 @@ use crate::lexicon::stem;
 
 /// Words that mark a language other than English, by language; few of them are English words.
 const GERMAN: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf \
-    wird wurde wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe";
+    wird wurde wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe \
+    gegen wieviel wieso weshalb können könnte könnten kannst möchte brauche braucht hilft mir dir sie ihre meinen meinem einen einem einer viele \
+    wetter rezept passwort konto handy paket bester bestes kosten preis wieviele stadt";
 const SPANISH: &str = "el la los las un una unos que qué cómo como cuándo dónde quién cuál por para con de del en mi su es son puedo se lo al sin más \
-    ha sido hay está";
+    ha sido hay está \
+    cuánto cuántos cuántas cuanto cuantos cuantas cuando donde cual quien tiene puede puedes \
+    receta tiempo precio mejor mejores cuenta vuelo contraseña horario";
 const FRENCH: &str = "le les des du est et je ne pas mon ma mes sur dans avec pour une quel quelle quels quelles comment quand où qui que faut peut sont au \
-    aux ça été";
-const PORTUGUESE: &str = "o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como foi pela pelo";
-const ITALIAN: &str =
-    "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del";
-const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet";
+    aux ça été \
+    un la combien pourquoi puis peux cette \
+    recette météo meteo prix meilleur meilleure billet compte horaires";
+const PORTUGUESE: &str = "o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como foi pela pelo \
+    para quanto quanta quantos quantas por você tem posso cadê ao esqueci faz \
+    receita preço preco melhor senha conta previsão horário quando gostaria";
+const ITALIAN: &str = "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del \
+    la un una quanto quanti quanta può puoi devo cos fare \
+    ricetta meteo prezzo miglior migliore migliori volo biglietto orari";
+const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet \
+    hoeveel heeft hebben zijn kunt wordt waarom welke kost betekent welk geen zonder uit bij hoelang wonen zij deze onze maar ook \
+    recept weer prijs beste wachtwoord openingstijden";
 
-const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który która które czym można mogę muszę żeby oraz przez przy";
-const TURKISH: &str =
-    "nasıl nedir nerede nereden hangi kaç mi mı mu mü bir ve için neden değil yok ile nereye";
+const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który która które czym można mogę muszę żeby oraz przez przy \
+    ile dlaczego nie co pod dla czemu \
+    przepis pogoda cena hasło bilet konto stolica";
+const TURKISH: &str = "nasıl nedir nerede nereden hangi kaç mi mı mu mü bir ve için neden değil yok ile nereye \
+    kadar zaman misin mısın miyim mıyım niye kac nasil \
+    tarifi fiyatı fiyati şifre sifre bileti nüfusu başkenti";
 
 /// English function words that the lists of other languages share with it or that show English.
 const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";
@@ -101,12 +115,15 @@ const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht
     janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
 
 const LANGUAGES: [&str; 8] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTCH, POLISH, TURKISH];
+/// The codes of [`LANGUAGES`], and of Russian, which its letters show.
+pub(crate) const LANGUAGE_CODES: [&str; 9] = ["de", "es", "fr", "pt", "it", "nl", "pl", "tr", "ru"];
 pub(crate) const GERMAN_PLACE: usize = 0;
-const SPANISH_PLACE: usize = 1;
+pub(crate) const SPANISH_PLACE: usize = 1;
 pub(crate) const FRENCH_PLACE: usize = 2;
 pub(crate) const PORTUGUESE_PLACE: usize = 3;
-const ITALIAN_PLACE: usize = 4;
-const DUTCH_PLACE: usize = 5;
+pub(crate) const ITALIAN_PLACE: usize = 4;
+pub(crate) const DUTCH_PLACE: usize = 5;
+pub(crate) const TURKISH_PLACE: usize = 7;
 
 /// The lists above by word: one bit a list, the languages first.
 static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
@@ -264,6 +281,22 @@ impl Grammar {
     pub(crate) fn is(self, language: usize) -> bool {
         let Self::Marked(counts) = self else { return false };
         counts[language] > 0 && counts.iter().all(|count| *count <= counts[language])
+    }
+
+    /// Whether a text, `text`, may be of `language`, a place in [`LANGUAGE_CODES`]: no other language has more words in it.
+    pub(crate) fn may_be(self, language: usize, text: &str) -> bool {
+        let Self::Marked(counts) = self else { return false };
+        let cyrillic = text.chars().any(|c| ('а'..='ё').contains(&c));
+        match counts.get(language) {
+            Some(count) => !cyrillic && counts.iter().all(|other| other <= count),
+            None => cyrillic,
+        }
+    }
+
+    /// The same, and a word of it shows the language.
+    pub(crate) fn shows(self, language: usize, text: &str) -> bool {
+        let Self::Marked(counts) = self else { return false };
+        self.may_be(language, text) && counts.get(language).is_none_or(|count| *count > 0)
     }
 
     /// Whether both are one word in two forms. `capital`: one of them has a capital letter, and begins no sentence.

@@ -217,7 +217,11 @@ impl Foreign {
         }
         let text = c.to_string();
         // 北京的大学 is not 北京大学; 我的妈妈 is 我妈妈.
-        let between = c == '的' && is_han(before) && is_han(next) && !"我你您他她它们".contains(before);
+        let between = c == '的'
+            && is_han(before)
+            && is_han(next)
+            && ideograph(next).is_none()
+            && !"我你您他她它们".contains(before);
         if matches!(c, '不' | '没' | '無' | '无' | '未' | '非' | '全' | '只' | '每' | '部') {
             self.negation(text);
         } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {

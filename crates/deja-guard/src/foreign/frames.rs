@@ -64,7 +64,10 @@ const QUESTIONS: [&str; 36] = [
 ];
 
 /// What stands behind "wie" and belongs to it.
-const MEASURES: [&str; 9] = ["lange", "viel", "viele", "oft", "weit", "groß", "hoch", "alt", "teuer"];
+const MEASURES: [&str; 22] = [
+    "lange", "viel", "viele", "oft", "weit", "groß", "hoch", "alt", "teuer", "spät", "schnell", "schwer",
+    "tief", "lang", "veel", "vaak", "ver", "groot", "hoog", "oud", "duur", "laat",
+];
 
 /// Beginnings that ask the same, the second being the form of all. What asks whether one can stands before an infinitive.
 const SAME: [(&[&str], &[&str]); 40] = [
@@ -270,13 +273,80 @@ fn request(words: &mut Vec<Token>) {
     }
 }
 
+/// What asks what something is, and says nothing of it.
+const WHAT_IS: [&[&str]; 16] = [
+    &["was", "ist"],
+    &["was", "sind"],
+    &["qu"],
+    &["qué", "es"],
+    &["qué", "son"],
+    &["é"],
+    &["são"],
+    &["cosa", "è"],
+    &["cos", "è"],
+    &["cosa", "sono"],
+    &["wat", "is"],
+    &["wat", "zijn"],
+    &["czym", "jest"],
+    &["czym", "są"],
+    &["что", "такое"],
+    &["что", "это"],
+];
+
+/// What asks for the value of something: "jaka jest inflacja" is another question than "czym jest inflacja".
+const WHICH_IS: [&[&str]; 11] = [
+    &["cuál", "es"],
+    &["cuáles", "son"],
+    &["qual"],
+    &["quais", "são"],
+    &["qual", "è"],
+    &["quali", "sono"],
+    &["jaka", "jest"],
+    &["jaki", "jest"],
+    &["jakie", "jest"],
+    &["jakie", "są"],
+    &["какая"],
+];
+
+/// "What are the symptoms of flu" is "symptoms of flu", in another language.
+pub(super) fn what_is(words: &mut Vec<Token>) {
+    let which = |which: &&&[&str]| begins(words, which) && words.len() > which.len() + 1;
+    let all = WHAT_IS.iter().filter(|what| begins(words, what)).chain(WHICH_IS.iter().filter(which));
+    if let Some(gone) = all.map(|what| what.len()).max() {
+        words.drain(..gone);
+    }
+}
+
+/// Questions whose one noun may stand before the verb and behind it.
+const ADVERBIAL: [&str; 17] = [
+    "#how", "warum", "porqué", "pourquoi", "perché", "waarom", "cómo", "como", "cuándo", "cuando", "quando",
+    "dónde", "donde", "onde", "dove", "quand", "où",
+];
+
+/// "¿Por qué no funciona la tarjeta?" is "¿por qué la tarjeta no funciona?": a verb and one more word are in one order.
+pub(super) fn two_words(words: &mut [Token]) {
+    let word = |word: &Token| word.kind == Kind::Word;
+    let Some((first, rest)) = words.split_first_mut() else { return };
+    let denied = rest.iter().filter(|word| word.kind == Kind::Negation).count();
+    if ADVERBIAL.contains(&first.text.as_str())
+        && rest.iter().filter(|w| word(w)).count() == 2
+        && denied < 2
+        && rest.len() == 2 + denied
+    {
+        rest.sort_by(|x, y| {
+            (x.kind == Kind::Negation).cmp(&(y.kind == Kind::Negation)).then(x.text.cmp(&y.text))
+        });
+    }
+}
+
 /// "Wann der Zug fährt" is "wann fährt der Zug".
-fn verb_second(words: &mut Vec<Token>) {
-    let german = ["was", "wie", "wo", "wann", "warum", "wer"];
+pub(super) fn verb_second(words: &mut Vec<Token>) {
+    let german = ["was", "wie", "wo", "wann", "warum", "wer", "wat", "hoe", "waar", "wanneer", "waarom"];
     if words.len() < 3 || !german.contains(&words[0].text.as_str()) {
         return;
     }
-    let measured = words[0].text == "wie" && MEASURES.contains(&words[1].text.as_str());
+    let measured =
+        matches!(words[0].text.as_str(), "wie" | "hoe") && MEASURES.contains(&words[1].text.as_str());
     let Some(verb) = words.pop_if(|word| word.kind == Kind::Word && !word.capital) else { return };
     words.insert(1 + usize::from(measured), verb);
 }

@@ -4,6 +4,7 @@
 use super::Token;
 use super::frames::is_infinitive;
 use super::typed::unmarked;
+use super::verbs;
 
 const HOW: [&str; 4] = ["como", "come", "comment", "wie"];
 const WHERE: [&str; 5] = ["donde", "onde", "dove", "ou", "où"];
@@ -68,17 +69,37 @@ pub(super) fn plain(words: &mut Vec<Token>) {
     if let Some(able) = ABLE.iter().find(|able| says(1, able)) {
         words.drain(1..=able.len());
     }
-    if !matches!(asked.as_str(), "como" | "come" | "comment") {
+    let french = matches!(asked.as_str(), "comment" | "ou");
+    // "Où trouve-t-on" is "où on trouve".
+    if french {
+        if words.get(2).is_some_and(|word| word.text == "t")
+            && words.get(3).is_some_and(|word| word.text == "on")
+        {
+            words.remove(2);
+        }
+        if words.get(2).is_some_and(|word| word.text == "on") {
+            words.swap(1, 2);
+        }
+    }
+    if !matches!(asked.as_str(), "como" | "come" | "comment" | "ou" | "donde" | "onde" | "dove") {
         return;
     }
     let text = |at: usize| words.get(at).map_or("", |word: &Token| word.text.as_str());
     let impersonal = matches!(text(1), "se" | "si" | "on" | "je" | "j") && words.len() > 3;
     let at = 1 + usize::from(impersonal);
-    let Some(stem) = stem(text(at), impersonal, asked == "comment").filter(|_| words.len() > at + 1) else {
+    // "Dónde está": a thing is somewhere.
+    if place && impersonal && !french || place && words.get(at).is_some_and(|word| word.capital) {
+        return;
+    }
+    let Some(stem) = stem(text(at), impersonal, french).filter(|_| words.len() > at + 1) else {
         return;
     };
-    words[at].text = stem;
+    words[at].text = verbs::plain(&stem);
     words.drain(1..at);
+    // A text may look like two of these languages.
+    if how {
+        "#how".clone_into(&mut words[0].text);
+    }
 }
 
 /// What the infinitive, the form behind "se" and that of the writer have in common, with a mark of its own.

@@ -110,6 +110,33 @@ pub(super) fn unit_name(word: &str) -> &str {
         "dólar" | "dólares" => "dollar",
         "real" => "reais",
         "prozent" | "porcento" | "pourcent" => "percent",
+        "zł" | "zl" | "złoty" | "złote" | "złotych" | "zlotych" | "pln" => "złoty",
+        "руб" | "рубль" | "рубля" | "рублей" => "рубль",
+        "tl" | "lira" | "lirası" => "lira",
+        "gramm" | "gramos" | "gramo" | "gramas" | "grama" | "grammi" | "grammo" | "грамм" | "граммов"
+        | "gramów" | "g" => "gram",
+        "кг"
+        | "килограмм"
+        | "килограмма"
+        | "килограммов"
+        | "kilogramm"
+        | "kilogramos"
+        | "kilogramas"
+        | "chili"
+        | "chilo" => "kg",
+        "litros" | "litro" | "litri" | "литр" | "литра" | "литров" => "litre",
+        "metros" | "metro" | "metri" | "mètres" | "mètre" | "метр" | "метра" | "метров" => {
+            "metre"
+        }
+        "kilómetros" | "quilômetros" | "quilómetros" | "chilometri" | "kilomètres" | "км" | "километров" => {
+            "km"
+        }
+        "minuten" | "minutos" | "minuto" | "minuti" | "минут" | "минуты" | "минуту" | "minut" | "minuty"
+        | "dakika" => "minute",
+        "stunden" | "stunde" | "horas" | "hora" | "heures" | "heure" | "ore" | "uur" | "часов" | "часа"
+        | "godzin" | "godziny" | "saat" => "hour",
+        "tage" | "tagen" | "tag" | "días" | "dias" | "día" | "jours" | "jour" | "giorni" | "giorno"
+        | "dagen" | "дней" | "дня" | "gün" => "day",
         _ => word,
     }
 }

@@ -7,10 +7,12 @@ use super::{Kind, Token};
 /// denied themselves: "nicht bis Freitag", "nicht wegen des Regens".
 const ABOUT: [&str; 4] = ["auf", "bei", "beim", "mit"];
 
-/// What German verbs lose to the end of a sentence.
-const PREFIXES: [&str; 23] = [
-    "ab", "an", "auf", "aus", "ein", "fest", "frei", "her", "herunter", "hin", "hinzu", "hoch", "los", "mit",
-    "nach", "runter", "um", "vor", "weg", "weiter", "zu", "zurück", "zusammen",
+/// What German and Dutch verbs lose to the end of a sentence.
+const PREFIXES: [&str; 46] = [
+    "raus", "heraus", "rein", "aan", "uit", "op", "in", "af", "door", "mee", "terug", "schoon", "toe",
+    "voor", "weg", "samen", "los", "dicht", "open", "over", "bij", "klaar", "vast", "ab", "an", "auf", "aus",
+    "ein", "fest", "frei", "her", "herunter", "hin", "hinzu", "hoch", "los", "mit", "nach", "runter", "um",
+    "vor", "weg", "weiter", "zu", "zurück", "zusammen",
 ];
 
 /// What does not depend on the order of numbers.
@@ -106,15 +108,18 @@ pub(super) fn how(words: &mut Vec<Token>, text: &str) {
     if lower[begin..].trim_end_matches(ends).contains(marks) {
         return;
     }
-    let asks =
-        matches!(how.text.as_str(), "wie" | "wo") && matches!(who.text.as_str(), "ich" | "man" | "wir");
+    let asks = match how.text.as_str() {
+        "wie" | "wo" => matches!(who.text.as_str(), "ich" | "man" | "wir"),
+        "hoe" | "waar" => matches!(who.text.as_str(), "ik" | "je" | "men" | "we"),
+        _ => false,
+    };
     if !asks || verb.kind != Kind::Word || verb.capital {
         return;
     }
     let prefix = PREFIXES.contains(&last.text.as_str()) && last.kind == Kind::Word;
     let infinitive = last.text.ends_with('n') && last.kind == Kind::Word && !last.capital;
     let mut verb = words.remove(1);
-    if matches!(verb.text.as_str(), "kann" | "können") && infinitive {
+    if matches!(verb.text.as_str(), "kann" | "können" | "kan" | "kun" | "kunnen") && infinitive {
         return;
     }
     if prefix && let Some(prefix) = words.pop() {

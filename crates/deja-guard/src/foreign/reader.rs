@@ -2,8 +2,8 @@
 
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
-use super::{Amount, Foreign, frames, moved, typed};
-use crate::languages::{GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, listed};
+use super::{Amount, Foreign, determiners, frames, moved, phrases, signs, typed, verbs};
+use crate::languages::{DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, listed};
 use crate::scan::fraction;
 
 /// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
@@ -39,8 +39,14 @@ struct Reader {
 
 /// What the proof compares of `text`.
 pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
-    let moved = (grammar != Grammar::None).then(|| frames::condition_last(text)).flatten();
-    let said = moved.as_deref().unwrap_or(text);
+    let plain = phrases::plain(text, grammar);
+    let moved = (grammar != Grammar::None).then(|| frames::condition_last(&plain.text)).flatten();
+    let said = moved.as_deref().unwrap_or(&plain.text);
+    let (signs, done_to) = (grammar != Grammar::None)
+        .then(|| signs::plain(said))
+        .flatten()
+        .map_or((None, Vec::new()), |(signs, done_to)| (Some(signs), done_to));
+    let said = signs.as_deref().unwrap_or(said);
     let signs = said.chars().any(unspaced).then(|| frames::signs(said));
     let chars: Vec<char> = signs.as_deref().unwrap_or(said).chars().map(digit).collect();
     let kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
@@ -60,7 +66,13 @@ pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
         reader.step();
         reader.before = reader.chars[reader.at - 1];
     }
-    reader.finish(text)
+    let asked = plain.asked;
+    let mut out = reader.finish(said, plain.framed, asked);
+    if asked {
+        out.push("#asked".to_owned());
+    }
+    out.roles.extend(done_to);
+    out
 }
 
 impl Reader {
@@ -165,6 +177,8 @@ impl Reader {
             self.at += marks;
         }
         let word: String = self.chars[begin..self.at].iter().flat_map(|c| c.to_lowercase()).collect();
+        // Both are typed.
+        let word = word.replace('ё', "е");
         let rest = &self.chars[self.at..];
         let dollar = rest.first() == Some(&'$');
         // "R$" and "US$" are one sign.
@@ -217,7 +231,7 @@ impl Reader {
     }
 
     /// Brings what was read of `text` to one place.
-    fn finish(mut self, text: &str) -> Foreign {
+    fn finish(mut self, text: &str, framed: bool, requested: bool) -> Foreign {
         self.settle();
         let Self { mut out, asked, .. } = self;
         // "Как пишется спасибо?": those of other scripts count unless a mark stands before them.
@@ -233,16 +247,32 @@ impl Reader {
         if matches!(out.grammar, Grammar::Marked(_)) {
             // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
             let quoted = text.contains([':', '"', '„', '“', '«', '»']);
+            if framed {
+                frames::verb_second(&mut out.words);
+            }
             if !quoted {
+                determiners::romance(&mut out.words, out.grammar);
+                if !requested {
+                    verbs::infinitive(&mut out.words, out.grammar);
+                }
                 frames::plain(&mut out.words);
             }
             if out.grammar.is(GERMAN_PLACE) {
                 moved::negation(&mut out.words);
+            }
+            let germanic = [GERMAN_PLACE, DUTCH_PLACE].into_iter().find(|place| out.grammar.is(*place));
+            if let Some(place) = germanic {
                 moved::how(&mut out.words, text);
+                if !quoted {
+                    determiners::germanic(&mut out.words);
+                    verbs::germanic(&mut out.words, place, requested || out.passive);
+                }
             }
             moved::spelt(&mut out.words, text);
             moved::can(&mut out.words);
             if !quoted {
+                frames::what_is(&mut out.words);
+                frames::two_words(&mut out.words);
                 moved::sum(&mut out.words);
                 moved::difference(&mut out.words);
             }

@@ -3,7 +3,8 @@
 use crate::literal::bare;
 
 /// Words that another one is without the mark on their last letter, and which nobody means by the other. "Compró" is no "compro".
-const ENDED: [&str; 28] = [
+const ENDED: [&str; 29] = [
+    "się",
     "qué",
     "está",
     "esté",
@@ -35,7 +36,9 @@ const ENDED: [&str; 28] = [
 ];
 
 /// Letters that are typed without their mark.
-const MARKED: &str = "áàâãéèêëíìîïóòôõúùûçñ";
+const MARKED: &str = "áàâãéèêëíìîïóòôõúùûçñąćęłńśźżğış";
+/// Those of them that make another word of none where they end it.
+const FREE_ENDS: &str = "ćłńśźż";
 /// Letters that are typed as two.
 const SPELT: &str = "äöœüß";
 
@@ -57,6 +60,8 @@ pub(super) fn unmarked(word: &str) -> String {
             'ö' | 'œ' => plain.push_str("oe"),
             'ü' => plain.push_str("ue"),
             'ß' => plain.push_str("ss"),
+            'ı' => plain.push('i'),
+            'ł' => plain.push('l'),
             _ if MARKED.contains(c) => plain.push(bare(c)),
             _ => plain.push(c),
         }
@@ -64,11 +69,34 @@ pub(super) fn unmarked(word: &str) -> String {
     plain
 }
 
+/// `word` in small letters as the tables of phrases have it: without marks, and with one letter for those that are spelt as two.
+pub(super) fn bare_word(word: &str) -> String {
+    let mut plain = String::with_capacity(word.len());
+    for c in word.chars().flat_map(char::to_lowercase) {
+        match c {
+            'e' if plain.ends_with(['a', 'o', 'u']) => {}
+            'ß' => plain.push_str("ss"),
+            'œ' => plain.push('o'),
+            'ё' => plain.push('е'),
+            'ı' => plain.push('i'),
+            'ł' => plain.push('l'),
+            '\u{300}'..='\u{36f}' => {}
+            _ => plain.push(bare(c)),
+        }
+    }
+    plain
+}
+
 /// Whether both are one word, of which one is typed without marks. The mark on a last letter makes another word, but of a name.
-pub(super) fn same(x: &str, y: &str, capital: bool) -> bool {
-    let ends = |word: &str| word.chars().next_back().is_some_and(|c| marked(c) && c != 'ß');
+pub(super) fn same(x: &str, y: &str, capital: bool, turkish: bool) -> bool {
+    let ends = |word: &str| {
+        word.chars().next_back().is_some_and(|c| marked(c) && c != 'ß' && !turkish && !FREE_ENDS.contains(c))
+    };
     let free = |word: &str| capital || !ends(word) || ENDED.contains(&word);
     let begin = |word: &str| word.bytes().next().filter(u8::is_ascii);
     let other = matches!((begin(x), begin(y)), (Some(p), Some(q)) if p != q);
-    !(other || x.is_ascii() && y.is_ascii()) && free(x) && free(y) && unmarked(x) == unmarked(y)
+    !(other || x.is_ascii() && y.is_ascii())
+        && free(x)
+        && free(y)
+        && if turkish { bare_word(x) == bare_word(y) } else { unmarked(x) == unmarked(y) }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking, its helpers too")]
 
+mod abroad;
 mod alike;
 mod apart;
 mod beside;

@@ -1,0 +1,236 @@
+//! Ways to say the same in other languages, from `data/foreign.txt`, brought to one before a text is read.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::numerals;
+use super::typed::bare_word;
+use crate::languages::{Grammar, LANGUAGE_CODES};
+
+/// Words, one to another.
+struct Way {
+    /// Of [`LANGUAGE_CODES`].
+    language: usize,
+    words: Vec<String>,
+    begins: bool,
+    ends: bool,
+    /// What is written for it.
+    plain: &'static str,
+}
+
+/// What a word of a frame is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// "Sagen", "explícame": a frame by itself.
+    Say,
+    /// "Kannst du"
+    Able,
+    /// "Mir"
+    Me,
+    /// "Hallo": a frame if a mark stands behind it.
+    Greeting,
+    Other,
+}
+
+#[derive(Default)]
+struct Table {
+    /// By their first word, the longest first.
+    same: HashMap<String, Vec<Way>>,
+    /// By their first word: they end a text and are put before it.
+    front: HashMap<String, Vec<Way>>,
+    frame: HashMap<String, Vec<(Way, Part)>>,
+    /// Stems of verbs, with their language, and the one that stands for them.
+    verb: HashMap<(usize, String), &'static str>,
+    /// The first words of the ways that stand for others.
+    plain: HashSet<&'static str>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    for line in include_str!("../../data/foreign.txt").lines().filter(|line| !line.starts_with('#')) {
+        let mut ways = line.split(" | ");
+        let Some((code, what)) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
+        let Some(language) = LANGUAGE_CODES.iter().position(|known| *known == code) else { continue };
+        let first = ways.clone().next().unwrap_or_default();
+        let plain = if first == "-" { "" } else { first };
+        for way in ways.filter(|way| *way != "-") {
+            let part = match way.chars().next() {
+                Some('!') => Part::Say,
+                Some('+') => Part::Able,
+                Some('*') => Part::Me,
+                Some('~') => Part::Greeting,
+                _ => Part::Other,
+            };
+            let (begins, ends) = (way.starts_with('^'), way.ends_with('$'));
+            let words: Vec<String> = words(way).into_iter().map(|word| word.text).collect();
+            let Some(key) = words.first().cloned() else { continue };
+            let way = Way { language, words, begins, ends, plain };
+            if what == "same" {
+                table.plain.extend(plain.split(' ').next());
+            }
+            match what {
+                "same" => table.same.entry(key).or_default().push(way),
+                "front" => table.front.entry(key).or_default().push(way),
+                "frame" => table.frame.entry(key).or_default().push((way, part)),
+                _ => drop(table.verb.insert((language, key), plain)),
+            }
+        }
+    }
+    for ways in table.same.values_mut().chain(table.front.values_mut()) {
+        ways.sort_by_key(|way| std::cmp::Reverse(way.words.len()));
+    }
+    for ways in table.frame.values_mut() {
+        ways.sort_by_key(|(way, _)| std::cmp::Reverse(way.words.len()));
+    }
+    table
+});
+
+/// A word of a text, and where it stands.
+pub(super) struct Word {
+    /// In small letters without marks.
+    pub(super) text: String,
+    pub(super) begin: usize,
+    pub(super) end: usize,
+}
+
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut begin = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match begin {
+            None if c.is_alphanumeric() => begin = Some(at),
+            Some(from) if !(c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}')) => {
+                words.push(Word { text: bare_word(&text[from..at]), begin: from, end: at });
+                begin = None;
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// Whether `word` may stand for another one, of another gender.
+pub(super) fn stands_for_others(word: &str) -> bool {
+    TABLE.plain.contains(word)
+}
+
+/// The stem that stands for the verb of the stem `verb`.
+pub(super) fn verb(language: usize, verb: &str) -> Option<&'static str> {
+    TABLE.verb.get(&(language, bare_word(verb))).copied()
+}
+
+/// What is left of a text, and what its beginning was.
+pub(super) struct Plain {
+    pub(super) text: String,
+    /// A question stood behind a frame: "sag mir, was das kostet".
+    pub(super) framed: bool,
+    /// One is asked to do something: "können Sie mir ... empfehlen".
+    pub(super) asked: bool,
+}
+
+/// Brings `text` to one way of saying it.
+pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
+    let mut plain = Plain { text: text.to_owned(), framed: false, asked: false };
+    // What is quoted or stands behind a colon may be asked about word by word.
+    if !matches!(grammar, Grammar::Marked(_)) || text.contains(['"', '„', '“', '«', '»', '\n', '`']) {
+        return plain;
+    }
+    let languages: Vec<usize> =
+        (0..LANGUAGE_CODES.len()).filter(|language| grammar.may_be(*language, text)).collect();
+    frame(&mut plain, &languages);
+    if plain.text.contains(':') {
+        return Plain { text: text.to_owned(), framed: false, asked: false };
+    }
+    front(&mut plain.text, &languages);
+    let shown: Vec<usize> = languages.iter().copied().filter(|at| grammar.shows(*at, text)).collect();
+    plain.text = numerals::digits(&same(&plain.text, &languages), &shown);
+    plain
+}
+
+/// Whether nothing but blanks, hyphens and apostrophes is between the words that make `way`.
+fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
+    let said = words.get(..way.words.len()).is_some_and(|said| {
+        said.iter().zip(&way.words).all(|(word, way)| word.text == *way)
+            && said.windows(2).all(|two| {
+                let between = &text[two[0].end..two[1].begin];
+                between.chars().all(|c| matches!(c, ' ' | '-' | '\'' | '’') || marks && c == ',')
+            })
+    });
+    said && (!way.ends || words.len() == way.words.len())
+}
+
+fn same(text: &str, languages: &[usize]) -> String {
+    let said = words(text);
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut copied) = (0, 0);
+    while at < said.len() {
+        let rest = &said[at..];
+        let found = TABLE.same.get(&rest[0].text).into_iter().flatten().find(|way| {
+            languages.contains(&way.language) && (!way.begins || at == 0) && stands(text, rest, way, false)
+        });
+        let Some(way) = found else {
+            at += 1;
+            continue;
+        };
+        out.push_str(&text[copied..rest[0].begin]);
+        out.push_str(way.plain);
+        copied = rest[way.words.len() - 1].end;
+        at += way.words.len();
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// "Resiliencia qué significa" is "qué significa resiliencia".
+fn front(text: &mut String, languages: &[usize]) {
+    let said = words(text);
+    for at in 1..said.len() {
+        let found = TABLE.front.get(&said[at].text).into_iter().flatten().find(|way| {
+            languages.contains(&way.language)
+                && at + way.words.len() == said.len()
+                && stands(text, &said[at..], way, false)
+        });
+        if let Some(way) = found {
+            let what = text[..said[at].begin].trim().trim_end_matches([',', ' ', '¿']);
+            *text = format!("{} {what}?", way.plain);
+            return;
+        }
+    }
+}
+
+/// Leaves out what stands before a question or a request and says nothing.
+fn frame(plain: &mut Plain, languages: &[usize]) {
+    let said = words(&plain.text);
+    let (mut at, mut begins) = (0, 0);
+    let (mut say, mut able, mut me, mut asked) = (false, false, false, false);
+    while at < said.len() {
+        let found = TABLE.frame.get(&said[at].text).into_iter().flatten().find(|(way, _)| {
+            languages.contains(&way.language) && stands(&plain.text, &said[at..], way, true)
+        });
+        let Some((way, part)) = found else { break };
+        at += way.words.len();
+        let next = said.get(at).map_or(plain.text.len(), |next| next.begin);
+        let marked = plain.text[said[at - 1].end..next].contains([',', '.', '!', '?', ';', ':']);
+        match part {
+            Part::Say => say = true,
+            Part::Able => able = true,
+            Part::Me => me = true,
+            // "Hola en japonés" asks about the word.
+            Part::Greeting if !marked => continue,
+            Part::Greeting => begins = at,
+            Part::Other => {}
+        }
+        if say || able && me {
+            begins = at;
+            asked = !say;
+        }
+    }
+    if begins == 0 || begins >= said.len() {
+        return;
+    }
+    // "Ich habe eine Frage. Wie lange ...": a sentence of its own.
+    let between = &plain.text[said[begins - 1].end..said[begins].begin];
+    plain.framed = say && !between.contains(['.', '!', '?', ':']);
+    plain.asked = asked;
+    plain.text = plain.text[said[begins].begin..].to_owned();
+}
