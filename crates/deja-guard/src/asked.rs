@@ -139,7 +139,7 @@ fn time(pieces: &[Piece]) -> Option<Time> {
 }
 
 /// A form of the past, regular or not.
-fn is_past(word: &str) -> bool {
+pub(crate) fn is_past(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed")
         || matches!(
             word,

@@ -14,8 +14,10 @@ use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
 use crate::places::{reordered, traded};
+use crate::point;
 use crate::prompt::{Prompt, WORDS, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
+use crate::replaced::replaced;
 
 /// The names of the features, in the order of the vector.
 pub(crate) const FEATURES: [&str; 80] = [
@@ -159,6 +161,12 @@ pub(crate) struct Differences {
     pub(crate) instead: bool,
     /// The answers are to have two forms: a poem, a table.
     pub(crate) form: bool,
+    /// The writer did it, or somebody else; "what eats frogs", "what do frogs eat".
+    pub(crate) doer: bool,
+    /// What small words set apart: "what is a refund", "what is my refund".
+    pub(crate) point: bool,
+    /// One thing in another one's place: "Tom Hanks movies", "Brad Pitt movies".
+    pub(crate) replaced: bool,
     /// The same but for two words of a kind in each other's place.
     pub(crate) exchanged: bool,
     /// The same but for two values in each other's place.
@@ -230,6 +238,9 @@ impl Differences {
             unlisted: unlisted(&left, &right),
             instead: instead(a, b, &alignment) || lettered(a, b, &alignment),
             form: a.form.differs(b.form),
+            replaced: replaced(a, b, &alignment),
+            point: point::differs(a, b, &alignment),
+            doer: a.voice.differs(&b.voice),
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),

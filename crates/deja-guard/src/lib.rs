@@ -36,14 +36,17 @@ mod list;
 mod literal;
 mod order;
 mod places;
+mod point;
 mod prompt;
 mod quantity;
+mod replaced;
 mod rewrite;
 mod rules;
 mod scan;
 mod trees;
 mod typography;
 mod verdict;
+mod voice;
 
 pub use prompt::Prompt;
 pub use verdict::{LOWEST_THRESHOLD, Reason, Strictness, Verdict, judge};

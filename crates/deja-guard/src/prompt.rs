@@ -15,10 +15,12 @@ use crate::lexicon::{class, lexicon};
 use crate::list::{Listed, listed};
 use crate::literal::{Accented, Literals, accented, literals};
 use crate::order::{Doer, able, doer};
+use crate::point::Point;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, STEP, scan, trigrams};
 use crate::typography::plain;
+use crate::voice::Voice;
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
@@ -180,6 +182,8 @@ pub struct Prompt {
     pub(crate) denied: Option<Denied>,
     pub(crate) asked: Asked,
     pub(crate) form: Form,
+    pub(crate) voice: Voice,
+    pub(crate) point: Point,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -233,6 +237,7 @@ impl Prompt {
         let length = pieces.len();
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
         let (asked, form) = (Asked::read(&pieces), Form::read(&pieces));
+        let (voice, point) = (Voice::read(&pieces), Point::read(&pieces));
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
@@ -259,6 +264,8 @@ impl Prompt {
             denied,
             asked,
             form,
+            voice,
+            point,
             passive: passive(&pieces),
             past: false,
             future: false,

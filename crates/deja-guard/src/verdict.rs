@@ -294,6 +294,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         || d.order.turned > 0
         || d.order.persons
         || d.order.doers
+        || d.doer
         || d.apart.subject
         || d.apart.turned
         || d.exchange.is_some()

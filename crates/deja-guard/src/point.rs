@@ -1,0 +1,262 @@
+//! What small words set apart where all else is the same: whose it is, how many or which, another one, a part of it, now or later.
+
+use crate::align::{Alignment, Link, light, opposite};
+use crate::lexicon::{class, lexicon, stem};
+use crate::prompt::{Prompt, Word, question};
+use crate::scan::Piece;
+
+/// Whose it is that a question is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    /// "What is my deductible?"
+    Mine,
+    /// "What is a deductible?"
+    Any,
+}
+
+/// When something is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moment {
+    Now,
+    Later,
+}
+
+#[derive(Clone, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct Point {
+    whose: Option<Whose>,
+    /// What is counted: "how many planets".
+    counted: Option<String>,
+    /// What is to be named: "which planets".
+    named: Option<String>,
+    /// "Another joke"
+    again: bool,
+    /// "Part of my order"
+    part: bool,
+    moment: Option<Moment>,
+    /// The measure that is asked for ("how fast"), empty behind a plain "how".
+    measure: Option<&'static str>,
+    /// An example is asked for.
+    example: bool,
+    /// A definition is asked for: "what is irony".
+    defines: bool,
+    /// What stage something is said to have reached: "shipped", "delivered".
+    stage: Option<usize>,
+}
+
+/// What becomes of an order and of money, in this order.
+const STAGES: [&[&str]; 5] = [
+    &["paid"],
+    &["shipped", "dispatched", "mailed", "posted"],
+    &["delivered", "received", "arrived"],
+    &["returned"],
+    &["refunded", "reimbursed"],
+];
+
+fn text(pieces: &[Piece], at: usize) -> &str {
+    pieces.get(at).map_or("", |piece| piece.text.as_str())
+}
+
+impl Point {
+    pub(crate) fn read(pieces: &[Piece]) -> Self {
+        let text = |at: usize| text(pieces, at);
+        let all = || 0..pieces.len();
+        let one = |word: &str| {
+            let mut found = all().filter(|at| text(*at) == word);
+            found.next().filter(|_| found.next().is_none())
+        };
+        let plural = |at: usize| text(at).len() > 3 && text(at).ends_with('s');
+        let counted =
+            all().find(|at| text(*at) == "how" && text(at + 1) == "many").map(|at| stem(text(at + 2)));
+        let named = all().find_map(|at| {
+            let behind = match text(at) {
+                "which" | "what" => at + 1,
+                "list" | "name" => {
+                    (at + 1..pieces.len()).find(|at| !matches!(text(*at), "all" | "the" | "of"))?
+                }
+                _ => return None,
+            };
+            plural(behind).then(|| stem(text(behind)))
+        });
+        Self {
+            whose: whose(pieces),
+            counted,
+            named,
+            again: all().any(|at| {
+                matches!(text(at), "another" | "different" | "again")
+                    || text(at) == "more" && matches!(text(at.wrapping_sub(1)), "one" | "1")
+            }),
+            part: all().any(|at| part(pieces, at)),
+            moment: moment(pieces),
+            measure: one("how")
+                .or_else(|| one("where"))
+                .and_then(|at| measure(text(at), text(at + 1), text(at + 2))),
+            stage: stage(pieces),
+            example: all().any(|at| matches!(text(at), "example" | "examples")),
+            defines: match (text(0), text(1)) {
+                ("define" | "definition" | "meaning", _) => true,
+                ("what", "is" | "are") => text(2) != "the" && text(2) != "some",
+                _ => pieces
+                    .iter()
+                    .any(|piece| matches!(piece.text.as_str(), "definition" | "mean" | "meaning")),
+            },
+        }
+    }
+}
+
+/// Whose the subject of a question is that is about what or where something is.
+fn whose(pieces: &[Piece]) -> Option<Whose> {
+    let text = |at: usize| text(pieces, at);
+    let verb = match (text(0), text(1)) {
+        ("what" | "where" | "when" | "who", _) => 1,
+        ("how", "much" | "long" | "high" | "big" | "old") => 2,
+        _ => return None,
+    };
+    if lexicon().class(text(verb)) & class::AUXILIARY == 0 {
+        return None;
+    }
+    match text(verb + 1) {
+        "my" | "our" => Some(Whose::Mine),
+        "a" | "an" => Some(Whose::Any),
+        _ => None,
+    }
+}
+
+/// "Cancel part of my order", but not "Alaska is part of the US".
+fn part(pieces: &[Piece], at: usize) -> bool {
+    let text = |at: usize| text(pieces, at);
+    if !matches!(text(at), "part" | "parts" | "portion") || text(at + 1) != "of" || at == 0 {
+        return false;
+    }
+    let small = class::FUNCTION | class::AUXILIARY | class::POSSESSIVE;
+    let verb = lexicon().class(text(at - 1)) & small == 0 || text(at - 1) == "for";
+    let is = (0..at).rev().find(|at| lexicon().class(text(*at)) & class::PASSIVE != 0);
+    let acts = is.is_none_or(|is| (is..at).any(|at| matches!(text(at), "to" | "i" | "we" | "you" | "for")));
+    verb && acts
+}
+
+fn moment(pieces: &[Piece]) -> Option<Moment> {
+    let text = |at: usize| text(pieces, at);
+    let now = |at: usize| match text(at) {
+        "immediately" | "instantly" | "instant" | "immediate" => true,
+        "now" => at + 1 == pieces.len(),
+        "away" => matches!(text(at.wrapping_sub(1)), "right" | "straight"),
+        "once" => text(at.wrapping_sub(1)) == "at",
+        _ => false,
+    };
+    let later = |at: usize| match text(at) {
+        "later" => true,
+        "end" | "renewal" | "expiry" => {
+            (at.saturating_sub(2)..at).any(|at| matches!(text(at), "at" | "by" | "from" | "until"))
+        }
+        "next" => matches!(text(at + 1), "week" | "month" | "year" | "cycle" | "period" | "billing" | "day"),
+        _ => false,
+    };
+    match ((0..pieces.len()).any(now), (0..pieces.len()).any(later)) {
+        (true, false) => Some(Moment::Now),
+        (false, true) => Some(Moment::Later),
+        _ => None,
+    }
+}
+
+/// The one stage that is spoken of.
+fn stage(pieces: &[Piece]) -> Option<usize> {
+    let says = |stage: &[&str]| pieces.iter().any(|piece| stage.contains(&piece.text.as_str()));
+    let mut said = (0..STAGES.len()).filter(|at| says(STAGES[*at]));
+    said.next().filter(|_| said.next().is_none())
+}
+
+/// What "how" or "where" and the words behind it ask for: a measure, the manner, the place. Who asks how or where they can do
+/// something asks the same.
+fn measure(asked: &str, next: &str, subject: &str) -> Option<&'static str> {
+    let pronoun = matches!(subject, "i" | "we" | "you" | "one");
+    let done = matches!(next, "do" | "does" | "did") && !pronoun;
+    Some(match next {
+        _ if asked == "where" => return done.then_some("where"),
+        "fast" | "quick" => "fast",
+        "big" | "large" => "big",
+        "tall" | "high" => "high",
+        "long" => "long",
+        "far" => "far",
+        "old" => "old",
+        "deep" => "deep",
+        "wide" => "wide",
+        "heavy" => "heavy",
+        "hot" | "cold" => "hot",
+        "strong" => "strong",
+        "loud" => "loud",
+        "thick" => "thick",
+        _ if done => "how",
+        _ if lexicon().class(next) & class::AUXILIARY != 0 => "",
+        _ => return None,
+    })
+}
+
+/// Whether both are known, and two: "" is "how" or "where".
+fn measured(x: Option<&str>, y: Option<&str>) -> bool {
+    match (x, y) {
+        (Some("how" | "where"), Some("")) | (Some(""), Some("how" | "where")) => false,
+        (Some(x), Some(y)) => x != y,
+        _ => false,
+    }
+}
+
+/// Whether small words say that two prompts of otherwise the same words ask for something else.
+pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let heavy =
+        |prompt: &Prompt, rest: &[usize]| rest.iter().filter(|at| !light(&prompt.words[**at])).count();
+    let (left, right) = (heavy(a, &alignment.left), heavy(b, &alignment.right));
+    let (same, one, each) = (left + right == 0, left + right <= 1, left <= 1 && right <= 1);
+    let (p, q) = (&a.point, &b.point);
+    let which = |x: &Point, y: &Point| x.counted.is_some() && y.counted.is_none() && x.counted == y.named;
+    let illustrates = |x: &Point, y: &Point| x.example && !y.example && y.defines;
+    let advises = |x: &Prompt, y: &Prompt| x.questions == question::SHOULD && y.questions == question::HOW;
+    same && (two(p.whose, q.whose) || which(p, q) || which(q, p) || advises(a, b) || advises(b, a))
+        || one && (illustrates(p, q) || illustrates(q, p) || p.part != q.part)
+        || one && a.form.requests && b.form.requests && p.again != q.again
+        || each && (measured(p.measure, q.measure) || two(p.stage, q.stage))
+        || two(p.moment, q.moment)
+        || compared(a, b, alignment)
+        || beside_opposite(a, &alignment.left, b, &alignment.right)
+        || beside_opposite(b, &alignment.right, a, &alignment.left)
+}
+
+/// Whether both are known, and two.
+fn two<T: PartialEq + Copy>(x: Option<T>, y: Option<T>) -> bool {
+    x.is_some() && y.is_some() && x != y
+}
+
+/// Whether what is compared is another word, be it a synonym: "affect and effect", "affect and impact".
+fn compared(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let compares = |prompt: &Prompt| {
+        let word = |word: &Word| word.text.starts_with("differen") || word.text.starts_with("compar");
+        prompt.words.iter().any(word)
+            || prompt.function.iter().any(|word| matches!(word.as_str(), "vs" | "versus"))
+    };
+    let joins = |lead: &str| matches!(lead, "and" | "or" | "vs" | "versus" | "between" | "from");
+    let joined = |prompt: &Prompt, at: usize| {
+        joins(&prompt.words[at].lead) || prompt.words.get(at + 1).is_some_and(|next| joins(&next.lead))
+    };
+    compares(a)
+        && compares(b)
+        && alignment.pairs.iter().any(|(i, j, link)| {
+            matches!(link, Link::Synonym | Link::Related)
+                && joined(a, *i)
+                && joined(b, *j)
+                && !a.words[*i].is(class::SYMMETRIC)
+        })
+}
+
+/// Whether one has both ends of what the other has one of: "pros and cons", "pros".
+fn beside_opposite(x: &Prompt, alone: &[usize], y: &Prompt, others: &[usize]) -> bool {
+    let ([at], []) = (alone, others) else { return false };
+    let contrary = |x: &Word, y: &Word| {
+        let ends = lexicon().axes(&y.stem);
+        opposite(x, y) || lexicon().axes(&x.stem).iter().any(|end| ends.contains(&-end))
+    };
+    let joins = |word: &Word| matches!(word.lead.as_str(), "and" | "or");
+    let word = &x.words[*at];
+    let other = if joins(word) { at.checked_sub(1) } else { Some(at + 1) };
+    let other = other.and_then(|other| x.words.get(other)).filter(|other| joins(word) || joins(other));
+    !y.coordinated && other.is_some_and(|other| contrary(word, other))
+}

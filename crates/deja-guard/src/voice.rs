@@ -1,0 +1,219 @@
+//! Who did it, the writer or somebody else, and whether a question word stands for who does it or for whom it is done to.
+
+use crate::asked::is_past;
+use crate::lexicon::{class, lexicon, stem};
+use crate::scan::{Kind, Piece};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Agent {
+    Writer,
+    Other,
+    /// "My account was closed"
+    Unsaid,
+}
+
+/// What was done. "I open it" and "it is opened" may be the same, so only the past and "am I banned" count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Act {
+    verb: String,
+    agent: Agent,
+    /// To the writer.
+    undergone: bool,
+    /// Something that it is done to stands behind it.
+    transitive: bool,
+}
+
+/// What a question word stands for: "what causes stress", "what does stress cause".
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Role {
+    /// "Can" or the like behind the question word.
+    modal: String,
+    /// The question has "do": whom it is done to is asked for.
+    does: bool,
+    /// Stems of what follows, in order.
+    said: Vec<String>,
+}
+
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Voice {
+    acts: Vec<Act>,
+    role: Option<Role>,
+}
+
+const OTHERS: [&str; 11] =
+    ["you", "they", "he", "she", "it", "someone", "somebody", "who", "anyone", "anybody", "everyone"];
+const WRITER: [&str; 2] = ["i", "we"];
+const BEING: [&str; 6] = ["was", "were", "been", "got", "being", "am"];
+const HAVING: [&str; 3] = ["have", "has", "had"];
+const PAST: [&str; 8] = ["was", "were", "been", "am", "have", "has", "had", "did"];
+const SKIPPED: [&str; 12] =
+    ["not", "just", "already", "also", "never", "ever", "then", "still", "again", "both", "all", "even"];
+
+/// What happens to one's things without anybody's will: "I lost it" is "it was lost".
+const MISHAPS: [&str; 12] = [
+    "lose", "misplac", "forget", "break", "damag", "crack", "drop", "spill", "tear", "scratch", "miss",
+    "stick",
+];
+
+impl Voice {
+    pub(crate) fn read(pieces: &[Piece]) -> Self {
+        Self { acts: (1..pieces.len()).filter_map(|at| act(pieces, at)).collect(), role: role(pieces) }
+    }
+
+    /// Whether in one the writer did what in the other somebody else did, or whether the question words ask for the one who does it
+    /// and for whom it is done to.
+    pub(crate) fn differs(&self, other: &Self) -> bool {
+        self.done_by_others(other) || other.done_by_others(self) || turned(self, other)
+    }
+
+    fn done_by_others(&self, other: &Self) -> bool {
+        let of = |voice: &'_ Self, verb: &str| -> Vec<Act> {
+            voice.acts.iter().filter(|act| act.verb == verb).cloned().collect()
+        };
+        self.acts.iter().any(|act| {
+            let mishap = MISHAPS.contains(&act.verb.as_str());
+            let another = |them: &Act| {
+                them.agent != Agent::Writer
+                    && !(them.agent == Agent::Unsaid && mishap)
+                    && (act.transitive || !them.undergone)
+            };
+            let (mine, theirs) = (of(self, &act.verb), of(other, &act.verb));
+            mine.iter().all(|mine| mine.agent == Agent::Writer)
+                && !theirs.is_empty()
+                && theirs.iter().all(another)
+        })
+    }
+
+    /// Whether the same is done to the writer: "why was I charged", "why did you charge me".
+    pub(crate) fn same_undergone(&self, other: &Self) -> bool {
+        let undergone = |act: &&Act| act.undergone;
+        self.acts
+            .iter()
+            .filter(undergone)
+            .any(|act| other.acts.iter().filter(undergone).any(|them| them.verb == act.verb))
+    }
+}
+
+fn text(pieces: &[Piece], at: usize) -> &str {
+    pieces.get(at).map_or("", |piece| piece.text.as_str())
+}
+
+/// What was done by the verb at `at`, if it is one, and the small words before it show who did it.
+fn act(pieces: &[Piece], at: usize) -> Option<Act> {
+    let text = |at: usize| text(pieces, at);
+    let class = |at: usize| lexicon().class(text(at));
+    let piece = &pieces[at];
+    if piece.kind != Kind::Word
+        || class(at) & (class::FUNCTION | class::AUXILIARY) != 0
+        || piece.text == "thought"
+    {
+        return None;
+    }
+    let sentence = |at: usize| pieces[at].sentence == piece.sentence;
+    // The word before, small words aside.
+    let before = |at: usize| {
+        (0..at)
+            .rev()
+            .find(|at| !(SKIPPED.contains(&text(*at)) || text(*at).ends_with("ly")))
+            .filter(|at| sentence(*at))
+    };
+    let is = |at: Option<usize>, these: &[&str]| at.is_some_and(|at| these.contains(&text(at)));
+    let past = is_past(&piece.text) || class(at) & class::PARTICIPLE != 0;
+    let next = pieces.get(at + 1).filter(|next| !next.broken && next.sentence == piece.sentence);
+    let object = next.is_some_and(|next| matches!(next.text.as_str(), "me" | "us"));
+    let transitive = next.is_some_and(|next| {
+        let small = class::PREPOSITION | class::AUXILIARY | class::COORDINATOR | class::NEGATION | class::REL;
+        lexicon().class(&next.text) & small == 0 && next.text != "myself"
+    });
+    let behind = || pieces[at..].iter().take_while(|next| next.sentence == piece.sentence);
+    let agent_behind = || {
+        let by = behind().position(|next| next.text == "by").map(|by| at + by + 1);
+        match by {
+            Some(_) if is(by, &["me", "us", "myself"]) => Agent::Writer,
+            Some(_) => Agent::Other,
+            None => Agent::Unsaid,
+        }
+    };
+    let done = |agent, undergone| Some(Act { verb: stem(&piece.text), agent, undergone, transitive });
+    let by = |at: Option<usize>| {
+        if is(at, &WRITER) { Some(Agent::Writer) } else { is(at, &OTHERS).then_some(Agent::Other) }
+    };
+    let first = before(at)?;
+    let second = before(first);
+    // "Do I read it", "to cut it": no past.
+    let present = |at: Option<usize>| {
+        at.is_some_and(|at| class(at) & class::AUXILIARY != 0 && !PAST.contains(&text(at)))
+    };
+    let past = past && !present(Some(first)) && !(is(Some(first), &WRITER) && present(second));
+    if past && is(Some(first), &BEING) {
+        let subject = second.filter(|second| HAVING.contains(&text(*second))).and_then(before).or(second);
+        let undergone = is(subject, &WRITER);
+        return if text(first) == "am" && !undergone { None } else { done(agent_behind(), undergone) };
+    }
+    if past && is(Some(first), &HAVING) {
+        return done(by(second)?, object);
+    }
+    if let Some(agent) = by(Some(first)) {
+        let helped = is(second, &["did", "have", "has", "had"]);
+        return if past && is(second, &BEING) {
+            done(agent_behind(), agent == Agent::Writer)
+        } else if helped || past && (text(first) != "you" || text(at).ends_with("ed")) {
+            done(agent, object)
+        } else {
+            None
+        };
+    }
+    let noun = pieces[first].kind == Kind::Word
+        && class(first) & (class::FUNCTION | class::AUXILIARY | class::NEGATION | class::PREPOSITION) == 0;
+    let did = is(second.and_then(before), &["did"]);
+    (noun && transitive && (past || did)).then(|| done(Agent::Other, object))?
+}
+
+/// What the first question word stands for: none beside a form of "be", a passive, what is coordinated, or a pronoun that shows it.
+fn role(pieces: &[Piece]) -> Option<Role> {
+    const DO: [&str; 3] = ["do", "does", "did"];
+    const SMALL: [&str; 14] =
+        ["a", "an", "the", "this", "that", "these", "those", "you", "he", "she", "they", "it", "him", "them"];
+    /// The most words of "which company did".
+    const NEAR: usize = 3;
+    let at =
+        pieces.iter().position(|piece| matches!(piece.text.as_str(), "who" | "what" | "which" | "whom"))?;
+    let rest = &pieces[at + 1..];
+    let end = rest.iter().position(|piece| piece.sentence != pieces[at].sentence).unwrap_or(rest.len());
+    let rest = &rest[..end];
+    let first = text(rest, 0);
+    let class = |piece: &Piece| lexicon().class(&piece.text);
+    let ordered = class::PASSIVE | class::COORDINATOR;
+    let subject = || matches!(text(rest, 1), "i" | "we" | "you" | "they" | "he" | "she" | "it");
+    if rest.iter().any(|piece| class(piece) & ordered != 0 || piece.text == "by") || subject() {
+        return None;
+    }
+    let auxiliary = class::AUXILIARY | class::PREPOSITION | class::COORDINATOR;
+    let small = |piece: &&Piece| {
+        class(piece) & (auxiliary | class::POSSESSIVE | class::OBJECT | class::SUBJECT) == 0
+            && !SMALL.contains(&piece.text.as_str())
+    };
+    let modal =
+        if DO.contains(&first) || lexicon().class(first) & class::AUXILIARY == 0 { "" } else { first };
+    Some(Role {
+        modal: modal.to_owned(),
+        does: rest.iter().take(NEAR).any(|piece| DO.contains(&piece.text.as_str())),
+        said: rest.iter().filter(small).map(|piece| stem(&piece.text)).collect(),
+    })
+}
+
+/// Whether the verb comes first in one and behind its subject in the other: "what eats frogs", "what do frogs eat".
+fn turned(a: &Voice, b: &Voice) -> bool {
+    let (Some(a), Some(b)) = (&a.role, &b.role) else { return false };
+    if a.modal != b.modal || a.does == b.does && a.modal.is_empty() || a.said.len() != b.said.len() {
+        return false;
+    }
+    let same = a.said.iter().zip(&b.said).take_while(|(x, y)| x == y).count();
+    let (x, y) = (&a.said[same..], &b.said[same..]);
+    let moved = |subject: &[String], object: &[String]| {
+        let Some((verb, rest)) = subject.split_first() else { return false };
+        let at = object.iter().position(|word| word == verb).unwrap_or_default();
+        at > 0 && rest[..at] == object[..at] && rest[at..] == object[at + 1..]
+    };
+    if a.does { moved(y, x) } else { moved(x, y) || !b.does && moved(y, x) }
+}

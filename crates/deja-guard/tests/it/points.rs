@@ -1,0 +1,122 @@
+//! What small words set apart where all else is the same.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn mine_and_any() {
+    all_refused(
+        &[
+            ("what is my deductible", "what is a deductible"),
+            ("where is my refund", "what is a refund"),
+            ("when is my bill due", "when is a bill due"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("what is a deductible", "what is meant by deductible"),
+            ("how do i renew my passport", "how do i renew a passport"),
+            ("what is my balance", "what's my balance?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn how_many_and_which() {
+    all_refused(
+        &[
+            ("how many countries border france", "which countries border france"),
+            ("how many languages does she speak", "what languages does she speak"),
+            ("how many teams are in the nfl", "list the teams in the nfl"),
+        ],
+        0.92,
+    );
+    all_passed(&[("how many bones are in the body", "what is the number of bones in the body")], 0.92);
+}
+
+#[test]
+fn how_far_and_how() {
+    all_refused(
+        &[
+            ("how fast do planes fly", "how do planes fly"),
+            ("How heavy is a blue whale?", "How long is a blue whale?"),
+            ("where do bees sleep", "how do bees sleep"),
+            ("How do I invest in bonds?", "Should I invest in bonds?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How big is Venus?", "How large is Venus?"),
+            ("How do I change my PIN?", "Where do I change my PIN?"),
+            ("How tall and how wide was the tower?", "How wide and how tall was the tower?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn another_one_a_part_and_an_example() {
+    all_refused(
+        &[
+            ("tell me a joke", "tell me another joke"),
+            ("recommend a movie", "recommend one more movie"),
+            ("refund part of my order", "refund my order"),
+            ("can i cancel part of an order", "can i cancel all of an order"),
+            ("give me an example of irony", "what is irony"),
+            ("define osmosis", "give an example of osmosis"),
+            ("pros and cons of renting", "pros of renting"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("tell me a joke", "please tell me a joke"),
+            ("is alaska part of the us", "is alaska a part of the us"),
+            ("what part of the brain controls speech", "which part of the brain controls speech"),
+            ("What is a noun? Give an example.", "What is a noun? Give me an example."),
+            ("pros and cons of renting", "cons and pros of renting"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn now_or_later_and_how_far_it_has_come() {
+    all_refused(
+        &[
+            ("how do i cancel at the end of the billing period", "how do i cancel immediately"),
+            ("is the refund instant", "is the refund at the end of the month"),
+            ("has my order shipped", "has my order been delivered"),
+            ("my order was shipped last week", "my order was delivered last week"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("cancel my plan now", "cancel my plan immediately"),
+            ("has my order been dispatched", "has my order been shipped"),
+            ("do you ship to norway", "do you deliver to norway"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn what_is_compared_is_compared_by_its_words() {
+    all_refused(
+        &[
+            ("difference between affect and effect", "difference between affect and impact"),
+            ("sofa vs couch", "sofa vs settee"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("difference between begin and start", "begin vs start difference"),
+            ("Is Tokyo bigger than New York?", "Is Tokyo larger than New York?"),
+        ],
+        0.92,
+    );
+}

@@ -1,0 +1,72 @@
+//! Who did it, and whether a question word stands for the one who does it or for the one it is done to.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn what_acts_and_what_it_acts_on() {
+    all_refused(
+        &[
+            ("what eats frogs", "what do frogs eat"),
+            ("which company bought instagram", "which company did instagram buy"),
+            ("Which team beat Brazil in 2014?", "Which team did Brazil beat in 2014?"),
+            ("what causes low iron", "what does low iron cause"),
+            ("what does smoking lead to", "what leads to smoking"),
+            ("what can stress cause", "what can cause stress"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("what do frogs eat", "what does a frog eat"),
+            ("which teams have beaten brazil", "which teams beat brazil"),
+            ("What did Napoleon invade?", "What was invaded by Napoleon?"),
+            ("What can I cook with eggs, spinach and feta?", "What can I cook with feta, eggs and spinach?"),
+            ("what python version do i need", "what version of python do i need"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn the_writer_did_it_or_somebody_else() {
+    all_refused(
+        &[
+            ("my account was closed", "i closed my account"),
+            ("my flight got cancelled by the airline", "I cancelled my flight"),
+            ("someone deleted my files", "i deleted someones files"),
+            ("my landlord cancelled the lease", "i cancelled the lease with my landlord"),
+            ("they refused my claim, what now", "i refused their claim, what now"),
+            ("can i see who viewed my profile", "can i see who i viewed"),
+            ("i was reported for spam", "i reported spam"),
+            ("Did my bank cancel the transfer?", "Did I cancel the transfer?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("i lost my card", "my card was lost"),
+            ("they cancelled my flight", "my flight was cancelled"),
+            ("when i open the app it crashes", "when the app is opened it crashes"),
+            ("I damaged my car", "my car was damaged"),
+            ("how do i read a csv in python", "python read csv"),
+            ("What happens if you put ice in tea?", "What would happen if I put ice in tea?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn what_is_done_to_the_writer_is_said_in_two_voices() {
+    all_passed(
+        &[
+            ("why was i charged twice", "why did you charge me twice"),
+            ("why was i banned", "why did you ban me"),
+            ("i was hit by a car", "a car hit me"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[("why was i charged twice", "why did i charge you twice"), ("did you pay me", "did i pay you")],
+        0.92,
+    );
+}
