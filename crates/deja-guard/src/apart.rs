@@ -4,9 +4,9 @@
 use crate::align::{Alignment, Link, light, renamed};
 use crate::asked::{Asked, Subject};
 use crate::lexicon::{class, lexicon, stem};
-use crate::places::{MOST, digest};
+use crate::places::paced;
 use crate::prompt::{Governor, Prompt, Word, question};
-use crate::quantity::{Dimension, Quantity};
+use crate::quantity::Dimension;
 use crate::rules::LONG;
 
 #[derive(Default, Clone, Copy, Debug)]
@@ -243,32 +243,6 @@ fn said_again(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let says = |prompt: &Prompt, word: &Word| prompt.words.iter().any(|other| other.stem == word.stem);
     let (x, y) = (&a.words[*left], &b.words[*right]);
     x.stem != y.stem && says(b, x) && says(a, y)
-}
-
-/// Whether the same number says how often in one prompt and when in the other ("every 5 minutes", "at minute 5"), or by how much
-/// in one and to what in the other ("by 10", "to 10").
-fn paced(a: &Prompt, b: &Prompt) -> bool {
-    const WHEN: [&str; 9] = ["at", "in", "after", "before", "within", "for", "until", "from", "on"];
-    if a.quantities.len().max(b.quantities.len()) > MOST {
-        return false;
-    }
-    let every = [digest("every", ""), digest("each", "")];
-    let when = |lead: u32| {
-        WHEN.iter().any(|word| {
-            lead == digest(word, "")
-                || ["minute", "hour", "second", "day"].iter().any(|unit| lead == digest(unit, word))
-        })
-    };
-    let (by, to) = (digest("by", ""), digest("to", ""));
-    let year =
-        |q: &Quantity| q.dimension == Dimension::Clock || q.dimension == Dimension::Plain && q.value > 1000.0;
-    let intervals =
-        || b.words.iter().any(|word| matches!(word.stem.as_str(), "interval" | "increment" | "step"));
-    let other = |q: &Quantity, r: &Quantity| {
-        every.contains(&q.lead) && when(r.lead) && !intervals() || q.lead == by && r.lead == to && !year(q)
-    };
-    let leads = |q: &Quantity| b.quantities.iter().any(|r| r.lead == q.lead && r.same(q));
-    a.quantities.iter().any(|q| !leads(q) && b.quantities.iter().any(|r| q.same(r) && other(q, r)))
 }
 
 /// Whether one asks if it is too much of what the other asks it to be.

@@ -29,6 +29,7 @@ mod exchange;
 mod features;
 mod foreign;
 mod form;
+mod framing;
 mod key;
 mod languages;
 mod lexicon;

@@ -51,6 +51,41 @@ pub(crate) fn traded(a: &[Quantity], b: &[Quantity]) -> bool {
         && a.iter().enumerate().any(|(at, x)| a[at + 1..].iter().any(|y| trade(x, y)))
 }
 
+/// Whether the same number says how often in one prompt and when in the other ("every 5 minutes", "at minute 5"), or by how much
+/// in one and to what in the other ("by 10", "to 10"), or at what age in one and how long in the other ("at 40", "in 40 days").
+pub(crate) fn paced(a: &Prompt, b: &Prompt) -> bool {
+    const WHEN: [&str; 9] = ["at", "in", "after", "before", "within", "for", "until", "from", "on"];
+    if a.quantities.len().max(b.quantities.len()) > MOST {
+        return false;
+    }
+    let every = [digest("every", ""), digest("each", "")];
+    let when = |lead: u32| {
+        WHEN.iter().any(|word| {
+            lead == digest(word, "")
+                || ["minute", "hour", "second", "day"].iter().any(|unit| lead == digest(unit, word))
+        })
+    };
+    let (by, to) = (digest("by", ""), digest("to", ""));
+    let year =
+        |q: &Quantity| q.dimension == Dimension::Clock || q.dimension == Dimension::Plain && q.value > 1000.0;
+    let intervals =
+        || b.words.iter().any(|word| matches!(word.stem.as_str(), "interval" | "increment" | "step"));
+    let other = |q: &Quantity, r: &Quantity| {
+        every.contains(&q.lead) && when(r.lead) && !intervals() || q.lead == by && r.lead == to && !year(q)
+    };
+    // "At 40", "in 40 days": an age, a time of day, and how long it takes.
+    let at = |q: &Quantity, r: &Quantity| {
+        q.lead == digest("at", "")
+            && q.dimension == Dimension::Plain
+            && r.dimension == Dimension::Seconds
+            && ["in", "after", "for", "within", "every"].iter().any(|word| r.lead == digest(word, ""))
+    };
+    let leads = |q: &Quantity| b.quantities.iter().any(|r| r.lead == q.lead && r.same(q));
+    a.quantities
+        .iter()
+        .any(|q| !leads(q) && b.quantities.iter().any(|r| q.same(r) && (other(q, r) || at(q, r))))
+}
+
 /// Notes which quantities stand among numbers. "25K (25,000)" says one twice.
 fn among(known: &[Quantity], read: &mut [Quantity], before: &[Piece], piece: &Piece, after: Option<&Piece>) {
     let operates = |piece: &Piece| piece.text.starts_with("op_");

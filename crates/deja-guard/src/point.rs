@@ -3,6 +3,7 @@
 use crate::align::{Alignment, Link, light, opposite};
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::{Prompt, Word, question};
+use crate::rules::LONG;
 use crate::scan::Piece;
 
 /// Whose it is that a question is about.
@@ -12,6 +13,18 @@ enum Whose {
     Mine,
     /// "What is a deductible?"
     Any,
+    /// "What is your name?"
+    Yours,
+    /// "How old am I?"
+    Me,
+    /// "How old are you?"
+    You,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Causal {
+    Cause,
+    Effect,
 }
 
 /// When something is to be done.
@@ -34,6 +47,10 @@ pub(crate) struct Point {
     /// "Part of my order"
     part: bool,
     moment: Option<Moment>,
+    /// Whether causes or effects are asked for.
+    causal: Option<Causal>,
+    /// What there is one of: "for one app".
+    single: Option<String>,
     /// The measure that is asked for ("how fast"), empty behind a plain "how".
     measure: Option<&'static str>,
     /// An example is asked for.
@@ -88,6 +105,8 @@ impl Point {
             }),
             part: all().any(|at| part(pieces, at)),
             moment: moment(pieces),
+            causal: causal(pieces),
+            single: all().find(|at| single(pieces, *at)).map(|at| stem(text(at + 1))),
             measure: one("how")
                 .or_else(|| one("where"))
                 .and_then(|at| measure(text(at), text(at + 1), text(at + 2))),
@@ -109,6 +128,7 @@ fn whose(pieces: &[Piece]) -> Option<Whose> {
     let text = |at: usize| text(pieces, at);
     let verb = match (text(0), text(1)) {
         ("what" | "where" | "when" | "who", _) => 1,
+        ("is" | "are" | "was" | "were", _) => 0,
         ("how", "much" | "long" | "high" | "big" | "old") => 2,
         _ => return None,
     };
@@ -117,7 +137,12 @@ fn whose(pieces: &[Piece]) -> Option<Whose> {
     }
     match text(verb + 1) {
         "my" | "our" => Some(Whose::Mine),
-        "a" | "an" => Some(Whose::Any),
+        "a" | "an" if verb > 0 => Some(Whose::Any),
+        "your" => Some(Whose::Yours),
+        // "What are rights?"
+        _ if pieces.len() == verb + 2 && text(0) == "what" => Some(Whose::Any),
+        "i" if pieces.len() == verb + 2 => Some(Whose::Me),
+        "you" if pieces.len() == verb + 2 => Some(Whose::You),
         _ => None,
     }
 }
@@ -133,6 +158,24 @@ fn part(pieces: &[Piece], at: usize) -> bool {
     let is = (0..at).rev().find(|at| lexicon().class(text(*at)) & class::PASSIVE != 0);
     let acts = is.is_none_or(|is| (is..at).any(|at| matches!(text(at), "to" | "i" | "we" | "you" | "for")));
     verb && acts
+}
+
+/// Causes or effects, if a prompt speaks of one of them alone.
+fn causal(pieces: &[Piece]) -> Option<Causal> {
+    let says = |words: &[&str]| pieces.iter().any(|piece| words.contains(&stem(&piece.text).as_str()));
+    let cause = says(&["caus", "reason", "why", "origin"]);
+    let effect = says(&["result", "effect", "consequenc", "outcom", "impact", "aftermath"]);
+    (cause != effect).then_some(if cause { Causal::Cause } else { Causal::Effect })
+}
+
+/// Whether the word at `at` says that there is one of the next: no "how does one do it", no "that one".
+fn single(pieces: &[Piece], at: usize) -> bool {
+    const BEFORE: [&str; 8] = ["the", "no", "this", "that", "which", "any", "every", "each"];
+    let before = at.checked_sub(1).map_or("", |at| text(pieces, at));
+    matches!(text(pieces, at), "one" | "single")
+        && !BEFORE.contains(&before)
+        && lexicon().class(before) & class::AUXILIARY == 0
+        && text(pieces, at + 1) != "of"
 }
 
 fn moment(pieces: &[Piece]) -> Option<Moment> {
@@ -172,6 +215,7 @@ fn measure(asked: &str, next: &str, subject: &str) -> Option<&'static str> {
     let pronoun = matches!(subject, "i" | "we" | "you" | "one");
     let done = matches!(next, "do" | "does" | "did") && !pronoun;
     Some(match next {
+        "is" | "are" | "was" | "were" if asked == "where" => "where",
         _ if asked == "where" => return done.then_some("where"),
         "fast" | "quick" => "fast",
         "big" | "large" => "big",
@@ -210,11 +254,25 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let (p, q) = (&a.point, &b.point);
     let which = |x: &Point, y: &Point| x.counted.is_some() && y.counted.is_none() && x.counted == y.named;
     let illustrates = |x: &Point, y: &Point| x.example && !y.example && y.defines;
-    let advises = |x: &Prompt, y: &Prompt| x.questions == question::SHOULD && y.questions == question::HOW;
-    same && (two(p.whose, q.whose) || which(p, q) || which(q, p) || advises(a, b) || advises(b, a))
+    let how = |x: &Prompt, y: &Prompt| {
+        matches!(x.questions, question::SHOULD | question::MUST) && y.questions == question::HOW
+    };
+    let owned =
+        |x: Option<Whose>, y: Option<Whose>| two(x, y) && [x, y] != [Some(Whose::Any), Some(Whose::Yours)];
+    let whose = owned(p.whose, q.whose) && owned(q.whose, p.whose);
+    // "Am" may be a time of day.
+    let person = one
+        && matches!(
+            (p.whose, q.whose),
+            (Some(Whose::Me), Some(Whose::You)) | (Some(Whose::You), Some(Whose::Me))
+        );
+    person
+        || same && (whose || his(a, b) || his(b, a) || which(p, q) || which(q, p) || how(a, b) || how(b, a))
         || one && (illustrates(p, q) || illustrates(q, p) || p.part != q.part)
         || one && a.form.requests && b.form.requests && p.again != q.again
-        || each && (measured(p.measure, q.measure) || two(p.stage, q.stage))
+        || each && (measured(p.measure, q.measure) || two(p.stage, q.stage) || two(p.causal, q.causal))
+        || right == 0 && (of_one(a, &alignment.left) || avoided(a, &alignment.left, &alignment.right))
+        || left == 0 && (of_one(b, &alignment.right) || avoided(b, &alignment.right, &alignment.left))
         || two(p.moment, q.moment)
         || compared(a, b, alignment)
         || beside_opposite(a, &alignment.left, b, &alignment.right)
@@ -224,6 +282,27 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
 /// Whether both are known, and two.
 fn two<T: PartialEq + Copy>(x: Option<T>, y: Option<T>) -> bool {
     x.is_some() && y.is_some() && x != y
+}
+
+/// "His birthday", "her birthday": in long prompts somebody else may be meant.
+fn his(a: &Prompt, b: &Prompt) -> bool {
+    let says = |prompt: &Prompt, word: &str| prompt.possessives.iter().any(|other| other == word);
+    let short = a.length.max(b.length) <= LONG && a.passive == b.passive;
+    short && says(a, "his") && says(b, "her") && !says(a, "her") && !says(b, "his")
+}
+
+/// Whether one prompt is about one thing of a kind that the other does not speak of: "turn off location for one app".
+fn of_one(prompt: &Prompt, alone: &[usize]) -> bool {
+    let Some(noun) = &prompt.point.single else { return false };
+    let said = alone.iter().map(|at| &prompt.words[*at]);
+    said.clone().any(|word| word.stem == *noun) && said.filter(|word| !light(word)).count() <= 1
+}
+
+/// Whether one is about not doing what the other is about: "avoid paying tax".
+fn avoided(prompt: &Prompt, alone: &[usize], others: &[usize]) -> bool {
+    let ([at], []) = (alone, others) else { return false };
+    let avoids = matches!(prompt.words[*at].stem.as_str(), "avoid" | "prevent" | "stop" | "quit" | "resist");
+    avoids && prompt.words.get(at + 1).is_some_and(|next| next.text.ends_with("ing"))
 }
 
 /// Whether what is compared is another word, be it a synonym: "affect and effect", "affect and impact".

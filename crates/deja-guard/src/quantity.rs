@@ -159,9 +159,30 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     if matches!(half, "am" | "pm" | "a.m." | "p.m.") {
         return used + clock(value * 60.0, half, out);
     }
+    // "5 1/2"
+    if piece.kind == Kind::Number && value >= 1.0 && value.fract() == 0.0 && used == 1 {
+        let part = match text(pieces, at + 1) {
+            "1/2" => 0.5,
+            "1/4" => 0.25,
+            "3/4" => 0.75,
+            _ => 0.0,
+        };
+        (value, used) = (value + part, used + usize::from(part > 0.0));
+    }
+    // "One and a half hours", "an hour and a half"
+    let and_half = |used: usize| [0, 1, 2].map(|k| text(pieces, at + used + k)) == ["and", "a", "half"];
+    if and_half(used) && value >= 1.0 {
+        (value, used) = (value + 0.5, used + 3);
+    }
     let mut quantity = Quantity { decimals, ..Quantity::plain(value) };
-    let Some(used) = measure(&mut quantity, pieces, at, used) else { return 0 };
-    if matches!(piece.text.as_str(), "a" | "an") && value >= 1.0 {
+    let Some(mut used) = measure(&mut quantity, pieces, at, used) else { return 0 };
+    if and_half(used) && quantity.dimension == Dimension::Seconds && value >= 1.0 {
+        quantity.value *= (value + 0.5) / value;
+        quantity.raw += 0.5;
+        used += 3;
+    }
+    let halved = quantity.raw.fract() != 0.0;
+    if matches!(piece.text.as_str(), "a" | "an") && value >= 1.0 && !halved {
         quantity.optional = multiplier(text(pieces, at + 1)).is_none();
         if quantity.dimension == Dimension::Plain && quantity.optional {
             return 0;
@@ -169,7 +190,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     }
     // "One" may be no more than an article.
     quantity.optional |= piece.text == "one" && quantity.dimension == Dimension::Plain;
-    if quantity.dimension == Dimension::Plain && is_part_of_name(pieces, at) {
+    if quantity.dimension == Dimension::Plain && value < 1.0 && is_part_of_name(pieces, at) {
         return 0;
     }
     out.push(quantity);

@@ -2,6 +2,7 @@
 //! "disable".
 
 use crate::denial::say_denied;
+use crate::framing::say_plainly;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::question;
 use crate::quantity;
@@ -54,6 +55,7 @@ const COMPLAINED_OF: usize = 6;
 /// The pieces with every known phrase rewritten.
 pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
+    say_plainly(&mut pieces);
     topic_last(&mut pieces);
     say_powers(&mut pieces);
     join_apart(&mut pieces);

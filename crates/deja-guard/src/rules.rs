@@ -82,9 +82,9 @@ const BESIDE: [(Stands, [f32; 2]); 33] = [
     (|d| d.instead, [8.0, 8.0]),
     (|d| d.unlisted, [7.0, 0.0]),
     (|d| d.form, [7.0, 7.0]),
-    (|d| d.doer, [7.0, 7.0]),
-    (|d| d.point, [7.0, 7.0]),
-    (|d| d.replaced, [6.0, 6.0]),
+    (|d| d.doer, [16.0, 16.0]),
+    (|d| d.point, [16.0, 16.0]),
+    (|d| d.replaced, [8.0, 8.0]),
     (|d| d.exchanged, [8.0, 8.0]),
     (|d| d.exchange.is_some(), [8.0, 8.0]),
 ];

@@ -58,6 +58,7 @@ pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
         "fahrenheit" => ("fahrenheit", D::Celsius, f64::NAN),
         "kelvin" => ("kelvin", D::Other(20), 1.0),
         "degree" | "degrees" => ("degree", D::Degrees, 1.0),
+        "permille" => ("permille", D::Other(40), 1.0),
         "percent" | "pct" => ("percent", D::Percent, 1.0),
         "kcal" | "calories" | "calorie" | "cal" => ("calorie", D::Calories, 1.0),
         "dollar" | "dollars" | "usd" | "bucks" | "buck" => ("dollar", D::Other(2), 1.0),

@@ -75,8 +75,14 @@ pub(super) fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
     let text = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
     let before = if at > 0 { pieces[at - 1].text.as_str() } else { "" };
     match text(0) {
-        "half" => return Some((0.5, 1)),
-        "quarter" => return Some((0.25, 1)),
+        "half" | "quarter" => {
+            let part = if text(0) == "half" { 0.5 } else { 0.25 };
+            // "Half a million", "a quarter of a million"
+            let of = 1 + usize::from(text(1) == "of");
+            let whole = of + usize::from(text(of) == "a");
+            let by = multiplier(text(whole)).filter(|_| text(whole).len() > 2);
+            return Some(by.map_or((part, 1), |by| (part * by, whole + 1)));
+        }
         "three" if text(1) == "quarters" => return Some((0.75, 2)),
         "a" | "one" if text(2) == "of" && ordinal(text(1)).is_some_and(|part| part > 2.0) => {
             return ordinal(text(1)).map(|part| (1.0 / part, 2));

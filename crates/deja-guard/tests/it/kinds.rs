@@ -136,3 +136,24 @@ fn too_much_of_it_is_a_wish_for_less() {
     );
     all_passed(&[("How do I make the room warmer?", "The room is too cold, how do I make it warmer?")], 0.92);
 }
+
+#[test]
+fn short_words_that_are_kinds_and_long_ones_that_are_none() {
+    all_refused(
+        &[
+            ("can i deposit a check by phone", "can i deposit cash by phone"),
+            ("weather next week", "weather this week"),
+            ("what should i do while my baby is sleeping", "what should i do until my baby is sleeping"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("how do i freeze the first row in excel", "how do i freeze the top row in excel"),
+            ("what are the main causes of the war", "what are the major causes of the war"),
+            ("what is the fine for filing taxes late", "what is the penalty for filing taxes late"),
+            ("what year did the titanic sink", "the titanic sank in what year"),
+        ],
+        0.92,
+    );
+}

@@ -10,6 +10,7 @@ mod code;
 mod denials;
 mod facing;
 mod forms;
+mod framing;
 mod golden;
 mod kinds;
 mod layout;

@@ -138,3 +138,40 @@ fn letters_and_digits_are_one_name() {
         0.92,
     );
 }
+
+#[test]
+fn parts_of_large_numbers_and_halves_behind() {
+    all_passed(
+        &[
+            ("mortgage of a quarter million over 25 years", "mortgage of 250,000 over 25 years"),
+            ("a quarter of a million dollars mortgage", "250k dollars mortgage"),
+            ("half a million followers", "500,000 followers"),
+            ("1.5 hours in minutes", "an hour and a half in minutes"),
+            ("2.5 hours of sleep", "two and a half hours of sleep"),
+            ("She was 5 1/2 months pregnant", "She was five and a half months pregnant"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("half a million followers", "a million followers"),
+            ("an hour and a half in minutes", "an hour in minutes"),
+            ("half a million followers", "quarter of a million followers"),
+            ("what is 5 percent of 200", "what is 5 per mille of 200"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn an_age_is_no_time_that_it_takes() {
+    all_refused(
+        &[
+            ("can i retire at 40", "can i retire in 40 days"),
+            ("meet at 5", "meet in 5 minutes"),
+            ("work at 14", "work for 14 days"),
+        ],
+        0.92,
+    );
+    all_passed(&[("can i retire at 60", "can i retire at age 60")], 0.92);
+}

@@ -9,6 +9,10 @@ fn mine_and_any() {
             ("what is my deductible", "what is a deductible"),
             ("where is my refund", "what is a refund"),
             ("when is my bill due", "when is a bill due"),
+            ("is your data safe", "is my data safe"),
+            ("what are my rights", "what are rights"),
+            ("where am i", "where are you"),
+            ("his birthday", "her birthday"),
         ],
         0.92,
     );
@@ -17,6 +21,7 @@ fn mine_and_any() {
             ("what is a deductible", "what is meant by deductible"),
             ("how do i renew my passport", "how do i renew a passport"),
             ("what is my balance", "what's my balance?"),
+            ("What is your definition of reality?", "What is a definition of reality?"),
         ],
         0.92,
     );
@@ -43,6 +48,8 @@ fn how_far_and_how() {
             ("How heavy is a blue whale?", "How long is a blue whale?"),
             ("where do bees sleep", "how do bees sleep"),
             ("How do I invest in bonds?", "Should I invest in bonds?"),
+            ("do i have to cook chicken", "how do i cook chicken"),
+            ("where is mount fuji", "how high is mount fuji"),
         ],
         0.92,
     );
@@ -67,6 +74,8 @@ fn another_one_a_part_and_an_example() {
             ("give me an example of irony", "what is irony"),
             ("define osmosis", "give an example of osmosis"),
             ("pros and cons of renting", "pros of renting"),
+            ("turn off location for one app", "turn off location"),
+            ("select every other row", "select every row"),
         ],
         0.92,
     );
@@ -77,6 +86,8 @@ fn another_one_a_part_and_an_example() {
             ("what part of the brain controls speech", "which part of the brain controls speech"),
             ("What is a noun? Give an example.", "What is a noun? Give me an example."),
             ("pros and cons of renting", "cons and pros of renting"),
+            ("How does one become a pilot?", "How do I become a pilot?"),
+            ("every other day", "every second day"),
         ],
         0.92,
     );
@@ -119,4 +130,13 @@ fn what_is_compared_is_compared_by_its_words() {
         ],
         0.92,
     );
+}
+
+#[test]
+fn causes_and_effects_and_what_is_avoided() {
+    all_refused(
+        &[("result of the war of 1812", "reason for the war of 1812"), ("avoid paying tax", "paying tax")],
+        0.92,
+    );
+    all_passed(&[("what are the causes of the war", "what were the reasons for the war")], 0.92);
 }
