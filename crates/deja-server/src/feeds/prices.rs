@@ -114,22 +114,23 @@ impl PriceFeed {
         if self.url.is_none() {
             return;
         }
-        loop {
-            let pause = match self.refresh(&*clock).await {
-                Ok(true) => {
-                    tracing::info!(models = self.book.current().table.len(), "fresh prices are in force");
-                    every
-                }
-                Ok(false) => every,
-                Err(error) => {
-                    tracing::warn!(error = %error, "no fresh prices; the old ones stay");
-                    every.min(RETRY_AFTER)
-                }
-            };
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return;
+        let work = async {
+            loop {
+                let pause = match self.refresh(&*clock).await {
+                    Ok(true) => {
+                        tracing::info!(models = self.book.current().table.len(), "fresh prices are in force");
+                        every
+                    }
+                    Ok(false) => every,
+                    Err(error) => {
+                        tracing::warn!(error = %error, "no fresh prices; the old ones stay");
+                        every.min(RETRY_AFTER)
+                    }
+                };
+                tokio::time::sleep(pause).await;
             }
-        }
+        };
+        stop.run_until_cancelled(work).await;
     }
 
     async fn keep(

@@ -37,20 +37,21 @@ pub async fn run(
     imported: Arc<Notify>,
     stop: CancellationToken,
 ) {
-    let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop, patience: PATIENCE };
+    let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, patience: PATIENCE };
     let mut is_due = true;
-    loop {
-        if let Err(error) = job.pass().await {
-            tracing::error!("embedding stored entries stopped: {error}; it goes on later");
+    let work = async {
+        loop {
+            if let Err(error) = job.pass().await {
+                tracing::error!("embedding stored entries stopped: {error}; it goes on later");
+            }
+            if is_due && let Err(error) = store.index_grown().await {
+                tracing::warn!("no index yet, so large scopes are searched slowly: {error}");
+            }
+            is_due = wait(&imported).await;
         }
-        if is_due && let Some(Err(error)) = stop.run_until_cancelled(store.index_grown()).await {
-            tracing::warn!("no index yet, so large scopes are searched slowly: {error}");
-        }
-        match stop.run_until_cancelled(wait(&imported)).await {
-            Some(has_more) => is_due = has_more,
-            None => return,
-        }
-    }
+    };
+    // Wherever it is: to count what is to do reads all of a database, which may lie on a slow disk.
+    stop.run_until_cancelled(work).await;
 }
 
 /// Waits for the next pass, and says whether something was imported. An import comes in batches, and what is counted before
@@ -69,7 +70,6 @@ struct Job<'a> {
     store: &'a dyn Store,
     embedder: &'a dyn Embedder,
     clock: &'a dyn Clock,
-    stop: &'a CancellationToken,
     patience: Duration,
 }
 
@@ -80,17 +80,12 @@ enum Ended {
     Store(#[from] StoreError),
     #[error("{0}")]
     Embedder(EmbedError),
-    #[error("deja stops")]
-    Stopped,
 }
 
 impl Job<'_> {
     /// Goes through all entries once.
     async fn pass(&self) -> Result<(), Ended> {
-        match self.go().await {
-            Err(Ended::Stopped) => return Ok(()),
-            ended => ended?,
-        }
+        self.go().await?;
         let left = self.store.stale_count(None, self.embedder.id(), self.clock.now()).await?;
         telemetry::not_embedded(left);
         if left.failed > 0 {
@@ -160,13 +155,9 @@ impl Job<'_> {
     async fn patiently(&self, text: &str) -> Result<Result<Embedded, EmbedError>, Ended> {
         let began = Instant::now();
         loop {
-            if self.stop.is_cancelled() {
-                return Err(Ended::Stopped);
-            }
             match self.embedder.embed(text).await {
                 Err(EmbedError::Overloaded | EmbedError::Timeout) if began.elapsed() < self.patience => {
-                    let pause = tokio::time::sleep(Duration::from_millis(200));
-                    let _stopped = self.stop.run_until_cancelled(pause).await;
+                    tokio::time::sleep(Duration::from_millis(200)).await;
                 }
                 embedded => return Ok(embedded),
             }
@@ -245,11 +236,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_bad_entry_is_set_aside_and_an_embedder_that_is_down_is_not_its_fault() {
-        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let clock = ManualClock::default();
         let store = filled(&clock).await;
         let embedder = Picky::failing(|| EmbedError::Failed("no".into()));
-        let job =
-            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, patience: Duration::ZERO };
         let count = async || store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert!(matches!(job.pass().await, Err(Ended::Embedder(_))));
         assert_eq!(count().await, StaleCount { waiting: 3, failed: 0 });
@@ -261,6 +251,39 @@ mod tests {
         assert_eq!(count().await, StaleCount { waiting: 0, failed: 1 });
         clock.advance(ASIDE);
         assert_eq!(count().await, StaleCount { waiting: 1, failed: 0 }, "it is tried again");
+    }
+
+    /// Never answers.
+    struct Silent(EmbedderId);
+
+    #[async_trait]
+    impl Embedder for Silent {
+        fn id(&self) -> &EmbedderId {
+            &self.0
+        }
+
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        fn window(&self) -> u32 {
+            256
+        }
+
+        async fn embed(&self, _: &str) -> Result<Embedded, EmbedError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_ends_it_whatever_it_waits_for() {
+        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let (store, embedder) = (filled(&clock).await, Arc::new(Silent(EmbedderId::new("silent"))));
+        let job = run(store, embedder, Arc::new(clock), Arc::default(), stop.clone());
+        tokio::pin!(job);
+        assert!(timeout(Duration::from_mins(1), &mut job).await.is_err(), "it waits for the embedder");
+        stop.cancel();
+        assert!(timeout(Duration::from_mins(1), &mut job).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -296,11 +319,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_embedder_that_never_answers_ends_the_pass_and_a_text_that_it_never_embeds_is_set_aside() {
-        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let clock = ManualClock::default();
         let store = filled(&clock).await;
         let embedder = Picky::failing(|| EmbedError::Timeout);
-        let job =
-            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, patience: Duration::ZERO };
         let count = async || store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert!(matches!(job.pass().await, Err(Ended::Embedder(EmbedError::Timeout))));
         assert_eq!(count().await, StaleCount { waiting: 3, failed: 0 });
@@ -313,12 +335,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_embedder_with_too_much_to_do_sets_nothing_aside() {
-        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let clock = ManualClock::default();
         let store = filled(&clock).await;
         let embedder = Picky::failing(|| EmbedError::Overloaded);
         embedder.down.store(false, Ordering::SeqCst);
-        let job =
-            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, patience: Duration::ZERO };
         assert!(matches!(job.pass().await, Err(Ended::Embedder(EmbedError::Overloaded))));
         let left = store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert_eq!(left, StaleCount { waiting: 2, failed: 0 });
@@ -326,12 +347,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_embedder_that_is_busy_for_a_while_is_waited_for() {
-        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let clock = ManualClock::default();
         let store = filled(&clock).await;
         let embedder = Picky::failing(|| EmbedError::Failed("no".into()));
         embedder.down.store(false, Ordering::SeqCst);
         embedder.busy.store(3, Ordering::SeqCst);
-        let job = Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: PATIENCE };
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, patience: PATIENCE };
         job.pass().await.unwrap();
         let left = store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert_eq!(left, StaleCount { waiting: 0, failed: 1 });

@@ -8,6 +8,7 @@ use deja_core::analytics::Step;
 use deja_core::audit::{FEEDBACK_RIGHT, FEEDBACK_WRONG, SIGN_IN_REFUSED};
 use deja_core::clock::{Clock, Timestamp};
 use deja_core::store::{Store, StoreError};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -27,14 +28,14 @@ const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// Forgets old rollups, samples, logged requests, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    loop {
-        if sweep_batch(&*store, clock.now()).await >= SWEEP_BATCH.get() as u64 && !stop.is_cancelled() {
-            continue;
+    let work = async {
+        loop {
+            if sweep_batch(&*store, clock.now()).await < SWEEP_BATCH.get() as u64 {
+                sleep(SWEEP_EVERY).await;
+            }
         }
-        if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
-            return;
-        }
-    }
+    };
+    stop.run_until_cancelled(work).await;
 }
 
 /// A batch of each; says the size of the largest one.
@@ -71,30 +72,30 @@ async fn largest<F: Future<Output = Result<u64, StoreError>>>(
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
 pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    let mut swept = 0;
-    loop {
-        match store.sweep(clock.now(), SWEEP_BATCH).await {
-            Ok(n) if n == SWEEP_BATCH.get() as u64 => {
-                swept += n;
-                if stop.is_cancelled() {
-                    return;
+    let work = async {
+        let mut swept = 0;
+        loop {
+            match store.sweep(clock.now(), SWEEP_BATCH).await {
+                Ok(n) if n == SWEEP_BATCH.get() as u64 => {
+                    swept += n;
+                    continue;
                 }
-                continue;
+                Ok(n) if swept + n > 0 => {
+                    tracing::info!(
+                        entries = swept + n,
+                        "entries that expired, or that were more than max_entries, are deleted"
+                    );
+                    swept = 0;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::error!(error = %error, "expired and surplus entries could not be deleted");
+                }
             }
-            Ok(n) if swept + n > 0 => {
-                tracing::info!(
-                    entries = swept + n,
-                    "entries that expired, or that were more than max_entries, are deleted"
-                );
-                swept = 0;
-            }
-            Ok(_) => {}
-            Err(error) => tracing::error!(error = %error, "expired and surplus entries could not be deleted"),
+            sleep(SWEEP_EVERY).await;
         }
-        if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
-            return;
-        }
-    }
+    };
+    stop.run_until_cancelled(work).await;
 }
 
 #[cfg(test)]

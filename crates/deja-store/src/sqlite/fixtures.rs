@@ -6,6 +6,7 @@ use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::Project;
 use deja_core::testing;
+use rusqlite::Connection;
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
@@ -39,4 +40,11 @@ pub(super) fn vector(number: u8) -> Embedding {
 pub(super) fn entry(number: u8) -> NewEntry {
     let entry = testing::entry(id(number), &number.to_string(), NOW);
     NewEntry { vector: Some((embedder(), vector(number))), ..testing::new_entry(scope(), entry) }
+}
+
+/// A query of some thousands of steps.
+pub(super) fn count_to_a_thousand(connection: &Connection) -> rusqlite::Result<()> {
+    let sql =
+        "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 1000) SELECT count(*) FROM n";
+    connection.query_row(sql, [], |_| Ok(()))
 }

@@ -22,7 +22,7 @@ use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rusqlite::{Connection, params};
 
 use super::index::{Index, Row, Vector};
-use super::readers::reader;
+use super::readers::{STEPS, reader};
 use super::rows::{count, unreadable};
 use super::{EmbedderNumber, Memory};
 
@@ -76,7 +76,7 @@ impl Load {
         self.pieces.write()
     }
 
-    /// Ends each thread after the piece that it reads.
+    /// Ends each thread, in the middle of the piece that it reads.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -161,8 +161,11 @@ impl Load {
             }
             let pieces = self.pieces.read();
             let limit = if yields { SMALL_PIECE } else { PIECE };
-            // Half an index is none: the others need not go on.
-            let ended = piece(after, limit).inspect_err(|_| self.stop())?;
+            let ended = match piece(after, limit) {
+                Err(_) if self.is_stopped() => break,
+                // Half an index is none: the others need not go on.
+                ended => ended.inspect_err(|_| self.stop())?,
+            };
             drop(pieces);
             self.passed.fetch_add(ended.unwrap_or(rows.end - 1) - after, Ordering::Relaxed);
             match ended {
@@ -186,7 +189,12 @@ struct Parts {
 
 impl Parts {
     fn open(path: &Path, memory: &Memory) -> rusqlite::Result<Self> {
-        let heads = reader(path)?;
+        let connect = || -> rusqlite::Result<_> {
+            let (mut connection, load) = (reader(path)?, Arc::clone(&memory.load));
+            connection.progress_handler(STEPS, Some(move || load.is_stopped()))?;
+            Ok(connection)
+        };
+        let heads = connect()?;
         let number = |sql: &str| heads.query_row(sql, [], |row| row.get::<_, i64>(0));
         let number_of = |sql: &str| heads.query_row(sql, [], |row| count(row, 0));
         let entries = number_of("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
@@ -199,7 +207,7 @@ impl Parts {
         let part = (last_vector / cores + 1).max(LEAST_PART);
         let vectors = (0..=last_vector)
             .step_by(part as usize)
-            .map(|first| Ok((reader(path)?, first..(first + part).min(last_vector + 1))))
+            .map(|first| Ok((connect()?, first..(first + part).min(last_vector + 1))))
             .collect::<rusqlite::Result<_>>()?;
         Ok(Self { embedder: memory.own_embedder(), heads, last, vectors })
     }
@@ -294,7 +302,9 @@ mod tests {
     use deja_core::testing::change;
 
     use super::super::SqliteStore;
-    use super::super::fixtures::{NOW, embedder, entry, hash, id, project, scope, vector};
+    use super::super::fixtures::{
+        NOW, count_to_a_thousand, embedder, entry, hash, id, project, scope, vector,
+    };
     use super::*;
     use crate::{OpenError, StoreSettings};
 
@@ -428,6 +438,23 @@ mod tests {
         let error = store.ready().await.unwrap_err().to_string();
         assert!(error.contains("the index cannot be loaded: ") && error.contains("entry 7"), "{error}");
         assert!(found(&store, 30).await.0);
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_a_piece_that_is_on_its_way() {
+        let directory = filled().await;
+        let store = SqliteStore::open(&settings(directory.path())).unwrap();
+        let load = Arc::clone(&store.memory.load);
+        let Parts { heads, .. } = Parts::open(&directory.path().join("deja.db"), &store.memory).unwrap();
+        let mut pieces = 0;
+        let read = load.pieces(0..9, |after, _| {
+            pieces += 1;
+            load.stop();
+            count_to_a_thousand(&heads)?;
+            Ok(Some(after + 1))
+        });
+        assert_eq!((read, pieces), (Ok(()), 1));
+        assert!(count_to_a_thousand(&heads).is_err(), "the piece was read to its end");
     }
 
     #[test]

@@ -147,7 +147,9 @@ fn weight(entry: &Entry) -> u32 {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
+    use std::time::Duration;
 
     use deja_core::store::{Browse, Entries, EntryColumn, EntryOrder, Order, Usage};
     use deja_core::testing::change;
@@ -156,13 +158,37 @@ mod tests {
     use crate::StoreSettings;
 
     #[tokio::test]
+    async fn the_close_ends_reads_however_long_they_would_take() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let given_up = Arc::new(AtomicBool::new(false));
+        let goes_on = Arc::clone(&given_up);
+        let read = store.readers.read(move |connection| {
+            begun.send(()).unwrap();
+            while !goes_on.load(Ordering::Relaxed) {
+                fixtures::count_to_a_thousand(connection)?;
+            }
+            Ok(())
+        });
+        let close = async {
+            begins.await.unwrap();
+            let closed = tokio::time::timeout(Duration::from_mins(1), store.close()).await;
+            given_up.store(true, Ordering::Relaxed);
+            closed.expect("the close waits for the read").unwrap();
+        };
+        let (read, ()) = tokio::join!(read, close);
+        assert!(read.unwrap_err().to_string().contains("closed"));
+    }
+
+    #[tokio::test]
     async fn hits_do_not_wait_for_a_search_by_text() {
         let directory = tempfile::tempdir().unwrap();
         let settings = StoreSettings { readers: 1, ..StoreSettings::new(directory.path()) };
         let (project, one) = (ProjectId::from_bytes([1; 16]), NonZeroUsize::MIN);
         let since = deja_core::clock::Timestamp::from_secs(0);
         let filter = EntryFilter { text: Some("text".into()), ..EntryFilter::default() };
-        let search_timeout = std::time::Duration::from_millis(1);
+        let search_timeout = Duration::from_millis(1);
         let store = SqliteStore::open(&StoreSettings { search_timeout, ..settings }).unwrap();
         let (release, held) = mpsc::channel::<()>();
         let (begun, begins) = tokio::sync::oneshot::channel();

@@ -2,25 +2,28 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deja_core::store::{StoreError, folded};
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::fault::{closed, fault};
 
-/// Steps of SQLite's machine between two looks at the clock: those of some ten entries.
-const STEPS: i32 = 100;
+/// Steps of SQLite's machine between two looks at whether a read is to end: those of some ten entries.
+pub(super) const STEPS: i32 = 100;
 
 /// The readers. In WAL mode each read sees the last commit and waits for nobody.
 pub(super) struct Readers {
     /// Longest time of a read, its wait for a connection included.
     patience: Option<Duration>,
+    /// Reads at work end, too: on a slow disk they may take minutes.
+    stopped: Arc<AtomicBool>,
     idle: Arc<Mutex<Vec<Connection>>>,
     free: Arc<Semaphore>,
     count: u32,
@@ -35,7 +38,8 @@ impl Readers {
         let count = count.max(1);
         let connections = (0..count).map(|_| reader(path)).collect::<Result<Vec<_>, _>>()?;
         let (idle, free) = (Arc::new(Mutex::new(connections)), Arc::new(Semaphore::new(count)));
-        Ok(Self { patience, idle, free, count: u32::try_from(count).unwrap_or(u32::MAX) })
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Ok(Self { patience, stopped: Arc::default(), idle, free, count })
     }
 
     /// Runs `work` on a reader, off the async threads. [`StoreError::SearchTimeout`] if it does not end in time.
@@ -51,16 +55,20 @@ impl Readers {
             Some(ends) => timeout_at(ends, free).await.map_err(|_| StoreError::SearchTimeout)?,
         };
         let permit = permit.map_err(|_| closed())?;
-        let idle = Arc::clone(&self.idle);
+        let (idle, stopped) = (Arc::clone(&self.idle), Arc::clone(&self.stopped));
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let connection = idle.lock().pop().ok_or_else(closed)?;
             let mut lent = Lent { connection: Some(connection), idle };
             let connection = lent.connection.as_mut().ok_or_else(closed)?;
-            if let Some(ends) = ends {
-                connection.progress_handler(STEPS, Some(move || Instant::now() >= ends)).map_err(fault)?;
-            }
-            work(connection).map_err(fault)
+            let is_closed = Arc::clone(&stopped);
+            let is_over =
+                move || stopped.load(Ordering::Relaxed) || ends.is_some_and(|ends| Instant::now() >= ends);
+            connection.progress_handler(STEPS, Some(is_over)).map_err(fault)?;
+            work(connection).map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::OperationInterrupted) if is_closed.load(Ordering::Relaxed) => closed(),
+                _ => fault(error),
+            })
         });
         task.await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
@@ -91,8 +99,9 @@ impl Readers {
         .await
     }
 
-    /// Closes the connections once those at work are done; later reads are refused.
+    /// Ends the reads at work and closes the connections; later reads are refused.
     pub(super) async fn close(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
         if let Ok(_permits) = self.free.acquire_many(self.count).await {
             self.free.close();
             self.idle.lock().clear();
