@@ -13,13 +13,16 @@ use super::args::{
     AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
     SecretFrom, Sure, TokenTask,
 };
-use super::{print, reach, transfer};
+use super::{print, reach, transfer, unless_stopped};
 use crate::admin::{Command, ContextFilter, Reply};
 use crate::config::Config;
+use crate::lifecycle::Signals;
 
 /// A secret is shorter; more is not a secret.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
 const NOT_DELETED: &str = "nothing was deleted";
+const PURGE_ENDED: &str =
+    "a running server goes on; without one, what is deleted by now is, and a second purge deletes the rest";
 
 pub(super) async fn run(
     task: AdminTask,
@@ -51,7 +54,9 @@ pub(super) async fn run(
                 }
             };
             let template = "{spinner} {human_pos} entries are left, {elapsed}";
-            transfer::watched(reach::execute_somewhere(config, command), None, template, left).await
+            let work = reach::execute_somewhere(config, command);
+            let purged = transfer::watched(work, None, template, left);
+            unless_stopped(&mut Signals::catch()?, PURGE_ENDED, purged).await
         }
         _ => reach::execute_somewhere(config, command).await,
     }?;

@@ -26,8 +26,10 @@ use anyhow::Context as _;
 use clap::error::ErrorKind as ClapError;
 use deja_core::admin::AdminError;
 use deja_store::OpenError;
+use tokio::runtime::Runtime;
 
 use crate::config::{Config, ConfigError, LogFormat, Settings, Sources};
+use crate::lifecycle::Signals;
 use crate::secrets::vault::VaultError;
 use crate::telemetry;
 use args::{Cli, ConfigTask, EvalTask, Global, Task};
@@ -110,10 +112,6 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             say(&warning);
         }
     }
-    let runtime = || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        runtime.context("the threads of the server cannot be started")
-    };
     match task {
         Task::Config(ConfigTask::Check) => {
             config?;
@@ -127,23 +125,52 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         }
         Task::Openapi => Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
         Task::Serve => {
-            let (config, runtime) = (config?, runtime()?);
-            let served = runtime.block_on(crate::lifecycle::serve(config));
-            // A store that is still being opened when a signal ends the start does not keep the process.
-            runtime.shutdown_background();
+            let served = ended_at_once(crate::lifecycle::serve(config?));
             if json && let Err(error) = &served {
                 tracing::error!("{}", told(error));
             }
             served
         }
         Task::Health => health::ask(&config?),
-        Task::Export(task) => runtime()?.block_on(transfer::export(task, &config?, out)),
-        Task::Import(task) => runtime()?.block_on(transfer::import(task, &config?, out)),
+        Task::Export(task) => ended_at_once(transfer::export(task, &config?, out)),
+        Task::Import(task) => ended_at_once(transfer::import(task, &config?, out)),
         Task::Eval(task) => runtime()?.block_on(eval::run(task, &config?, out)),
-        Task::Tune(task) => runtime()?.block_on(tune::tune(task, &config?, out)),
+        Task::Tune(task) => ended_at_once(tune::tune(task, &config?, out)),
         Task::Db(task) => runtime()?.block_on(db::run(task, &config?, out)),
         Task::Demo { exit } => runtime()?.block_on(demo::run(config?, exit)),
-        Task::Admin(task) => runtime()?.block_on(admin::run(task, &config?, &sources.env, out)),
+        Task::Admin(task) => ended_at_once(admin::run(task, &config?, &sources.env, out)),
+    }
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("the threads of the server cannot be started")
+}
+
+/// Runs `work`. What it left when a signal ended it does not keep the process: a store that is being opened, a call of the
+/// server.
+fn ended_at_once(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let runtime = runtime()?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_background();
+    ended
+}
+
+/// A signal ended a command before it was done. What there is of it, and how to go on.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted: {0}")]
+struct Interrupted(&'static str);
+
+/// What comes of `work`, unless a signal ends it: then an [`Interrupted`] that says `left`.
+async fn unless_stopped<T>(
+    signals: &mut Signals,
+    left: &'static str,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        _ = signals.next() => Err(Interrupted(left).into()),
     }
 }
 

@@ -12,8 +12,10 @@ use super::args::{Sure, TuneTask};
 use super::print::{as_json, clean, dollars, percent, table};
 use super::reach::Reach;
 use super::transfer::unexpected;
+use super::{Interrupted, unless_stopped};
 use crate::admin::{Command, EstimateView, PointView, Reply, TuneView};
 use crate::config::Config;
+use crate::lifecycle::Signals;
 
 /// Pairs that a model judges between two words of how it goes.
 const AT_A_TIME: usize = 10;
@@ -76,25 +78,31 @@ async fn judge(
         return Ok(());
     }
     ask(sure, "Ask it?", "nothing was asked")?;
-    let mut limits = Limits { budget, pairs: AT_A_TIME, skip: 0 };
-    let mut all = Judging::default();
-    loop {
-        let command = Command::Judge { project: project.clone(), model: model.clone(), limits };
-        let Reply::Judging(done) = reach.execute(command).await? else { return Err(unexpected()) };
-        (all.asked, all.unclear) = (all.asked + done.asked, all.unclear + done.unclear);
-        all.spent = all.spent.plus(done.spent);
-        limits.skip += usize::try_from(done.unclear)?;
-        limits.budget = limits.budget.minus(done.spent);
-        if !done.more {
-            break;
+    let (mut signals, mut all) = (Signals::catch()?, Judging::default());
+    let work = async {
+        let mut limits = Limits { budget, pairs: AT_A_TIME, skip: 0 };
+        loop {
+            let command = Command::Judge { project: project.clone(), model: model.clone(), limits };
+            let Reply::Judging(done) = reach.execute(command).await? else { return Err(unexpected()) };
+            (all.asked, all.unclear) = (all.asked + done.asked, all.unclear + done.unclear);
+            all.spent = all.spent.plus(done.spent);
+            limits.skip += usize::try_from(done.unclear)?;
+            limits.budget = limits.budget.minus(done.spent);
+            if !done.more {
+                return Ok(());
+            }
         }
+    };
+    let left = "what it judged is kept; a running server may yet ask for the ten pairs under way, which the figures \
+                above lack";
+    let judged = unless_stopped(&mut signals, left, work).await;
+    if judged.as_ref().is_err_and(|error| !error.is::<Interrupted>()) {
+        return judged;
     }
     let Judging { asked, unclear, spent, .. } = all;
     let spent = spent.as_dollars();
-    Ok(writeln!(
-        std::io::stderr(),
-        "It judged {asked} pairs, {unclear} of them unclear, for {spent:.4} USD."
-    )?)
+    writeln!(std::io::stderr(), "It judged {asked} pairs, {unclear} of them unclear, for {spent:.4} USD.")?;
+    judged
 }
 
 fn show(view: &TuneView, whose: Labellers, out: &mut dyn Write) -> anyhow::Result<()> {

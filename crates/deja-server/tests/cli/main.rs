@@ -15,6 +15,7 @@ use tempfile::TempDir;
 mod errors;
 mod eval;
 mod import;
+mod interrupted;
 mod locked;
 #[path = "../it/util/patience.rs"]
 mod patience;

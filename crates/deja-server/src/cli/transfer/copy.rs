@@ -14,13 +14,15 @@ use deja_store::{OpenError, PostgresSettings, StoreSettings};
 
 use super::import::{Bad, Sink};
 use super::pages::Pages;
-use super::summary::{ImportSummary, named};
+use super::summary::named;
 use super::{index, progress};
 use crate::admin;
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
+use crate::cli::{Interrupted, unless_stopped};
 use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
+use crate::lifecycle::Signals;
 use crate::secrets::vault::{self, Vault, VaultError};
 
 mod changes;
@@ -50,11 +52,18 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
             return Err(error).context("the target");
         }
     };
-    let copied = copy_all(&task, config, (&from, &source), (&to, &target)).await;
+    let mut signals = Signals::catch()?;
+    let mut sink = Sink::new(Bad::Left, Open { keys: true, providers: true, ..Open::default() });
+    let left = "what came in stays; copy again to go on";
+    let work = copy_all(&task, config, (&from, &source), (&to, &target), &mut sink);
+    let copied = unless_stopped(&mut signals, left, work).await;
     source.close().await?;
     target.close().await?;
-    let Copied { summary, refused, taken, forgotten, people } = copied?;
-    summary.print(task.form.json, out)?;
+    let Sink { summary, left: refused, .. } = sink;
+    if copied.as_ref().err().is_none_or(anyhow::Error::is::<Interrupted>) {
+        summary.print(task.form.json, out)?;
+    }
+    let Copied { taken, forgotten, people } = copied?;
     let (People { copied, left }, Taken { suspended, others, kept, .. }) = (people, taken);
     if copied > 0 && !task.form.json {
         writeln!(out, "Operators: {copied}.")?;
@@ -80,9 +89,6 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
 
 /// What comes of a copy.
 struct Copied {
-    summary: ImportSummary,
-    /// Records that the target did not take, and why: the first of them.
-    refused: Vec<String>,
     taken: Taken,
     /// Entries that the source deleted since an earlier copy.
     forgotten: u64,
@@ -94,6 +100,7 @@ async fn copy_all(
     config: &Config,
     (from, source): (&Place, &Arc<dyn Store>),
     (to, target): (&Place, &Arc<dyn Store>),
+    sink: &mut Sink,
 ) -> anyhow::Result<Copied> {
     let key_dir = from.key_directory();
     let key = config.master_key.as_ref();
@@ -128,7 +135,6 @@ async fn copy_all(
     };
     let forgotten = projects::forget_entries(&**source, &**target, &both, only).await?;
     let bar = progress(Some(pages.count(&mut reads).await?), false);
-    let mut sink = Sink::new(Bad::Left, Open { keys: true, providers: true, ..Open::default() });
     while let Some(page) = pages.next(&mut reads).await? {
         bar.inc(page.len() as u64);
         for record in page {
@@ -145,7 +151,7 @@ async fn copy_all(
         people::ranks(&**source, alone.as_deref().unwrap_or(&**target), &both).await?;
     }
     index(&**target).await;
-    Ok(Copied { summary: sink.summary, refused: sink.left, taken, forgotten, people })
+    Ok(Copied { taken, forgotten, people })
 }
 
 /// A key file goes along, unless there is one: the copy could not open its secrets otherwise.

@@ -12,7 +12,9 @@ use super::summary::ExportSummary;
 use super::{progress, resume};
 use crate::cli::args::ExportTask;
 use crate::cli::reach::Reach;
+use crate::cli::unless_stopped;
 use crate::config::Config;
+use crate::lifecycle::Signals;
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::line;
 
@@ -44,10 +46,13 @@ pub(in crate::cli) async fn export(
 }
 
 async fn to_file(task: &ExportTask, path: &Path, reach: &mut Reach<'_>) -> anyhow::Result<ExportSummary> {
+    // Before there is a file.
+    let mut signals = Signals::catch()?;
     let mut file = open(path, task.resume)?;
     let written = if task.resume { Some(resume::go_on(&mut file)?) } else { None };
     let mut buffered = BufWriter::new(&mut file);
-    let exported = write(task, written, reach, &mut buffered).await;
+    let left = "if the file is there, --resume goes on with its whole lines";
+    let exported = unless_stopped(&mut signals, left, write(task, written, reach, &mut buffered)).await;
     buffered.flush()?;
     drop(buffered);
     // An empty file would only ask for --resume.

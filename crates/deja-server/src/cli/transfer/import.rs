@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::mem;
+use std::{mem, thread};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use tokio::sync::mpsc::{Receiver, channel};
 
 use super::pages::unexpected;
 use super::summary::{ImportSummary, Told};
@@ -14,12 +15,16 @@ use super::{index, lines, progress};
 use crate::admin::{Command, Reply};
 use crate::cli::args::ImportTask;
 use crate::cli::reach::Reach;
+use crate::cli::{Interrupted, unless_stopped};
 use crate::config::Config;
+use crate::lifecycle::Signals;
 use deja_core::admin::transfer::{Batch, Imported, Open, Record, line};
 
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
 const BATCH_BYTES: u64 = 2 << 20;
+/// Lines that are read before they are asked for.
+const AHEAD: usize = 16;
 /// How many records that cannot be taken are told of one by one.
 const TOLD: u64 = 10;
 
@@ -28,7 +33,7 @@ pub(in crate::cli) async fn import(
     config: &Config,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let (mut from, bar): (Box<dyn BufRead>, ProgressBar) = match &task.file {
+    let (from, bar): (Box<dyn BufRead + Send>, ProgressBar) = match &task.file {
         Some(path) if path.as_os_str() != "-" => {
             let file = File::open(path).with_context(|| path.display().to_string())?;
             let length = file.metadata()?.len();
@@ -40,43 +45,80 @@ pub(in crate::cli) async fn import(
     let bad = if task.skip_bad { Bad::Skipped } else { Bad::Ends };
     let open = Open { keys: task.with_keys, providers: task.with_projects, ..Open::default() };
     let mut sink = Sink::new(bad, open);
-    let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
+    let mut signals = Signals::catch()?;
+    let work = async {
+        read(&task, lines_of(from), &bar, &mut reach, &mut sink).await?;
+        bar.finish_and_clear();
+        if let Some(store) = reach.store() {
+            index(store).await;
+        }
+        Ok(())
+    };
+    let left = "what came in stays; import again, and what is there already is passed over";
+    let done = unless_stopped(&mut signals, left, work).await;
     bar.finish_and_clear();
-    if done.is_ok()
-        && let Some(store) = reach.store()
-    {
-        index(store).await;
-    }
     reach.close().await?;
-    done?;
-    sink.summary.print(task.form.json, out)
+    if done.as_ref().err().is_none_or(anyhow::Error::is::<Interrupted>) {
+        sink.summary.print(task.form.json, out)?;
+    }
+    done
+}
+
+/// A line that was read.
+struct Line {
+    bytes: u64,
+    /// `None` if it is empty.
+    record: Option<Result<Record, String>>,
+}
+
+/// Reads lines on a thread of its own: standard input may be silent for long, and a signal must end the wait.
+fn lines_of(mut from: impl BufRead + Send + 'static) -> Receiver<io::Result<Line>> {
+    let (put, lines) = channel(AHEAD);
+    thread::spawn(move || {
+        let mut buffer = Vec::new();
+        while let Some(line) = next_line(&mut from, &mut buffer).transpose() {
+            let is_last = line.is_err();
+            if put.blocking_send(line).is_err() || is_last {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+fn next_line(from: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<Line>> {
+    let Some(read) = lines::read(from, buffer)? else { return Ok(None) };
+    let record = match read.text {
+        Some([]) => None,
+        Some(text) => Some(line::parse(text)),
+        None => Some(Err("it is too long".to_owned())),
+    };
+    Ok(Some(Line { bytes: read.bytes, record }))
 }
 
 async fn read(
     task: &ImportTask,
-    from: &mut impl BufRead,
+    mut lines: Receiver<io::Result<Line>>,
     bar: &ProgressBar,
     reach: &mut Reach<'_>,
     sink: &mut Sink,
 ) -> anyhow::Result<()> {
     let (mut number, mut bytes) = (0, 0);
-    let mut buffer = Vec::new();
     let mut missing = task.projects.clone();
-    while let Some(read) = lines::read(from, &mut buffer).context("the file cannot be read")? {
+    while let Some(line) = lines.recv().await {
+        let line = line.context("the file cannot be read")?;
         number += 1;
-        bar.inc(if bar.length().is_some() { read.bytes } else { 1 });
-        if read.text.is_some_and(<[u8]>::is_empty) {
-            continue;
-        }
-        match read.text.map_or_else(|| Err("it is too long".to_owned()), line::parse) {
-            Ok(record) => {
+        bar.inc(if bar.length().is_some() { line.bytes } else { 1 });
+        match line.record {
+            None => continue,
+            Some(Ok(record)) => {
                 missing.retain(|slug| slug != record.project());
                 if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
-                    bytes += read.bytes;
+                    bytes += line.bytes;
                     sink.put(place(number), record);
                 }
             }
-            Err(reason) => {
+            Some(Err(reason)) => {
                 // The lines before come in first: whoever is told of this line goes on there.
                 sink.hand_over(reach).await?;
                 sink.bad(&place(number), &reason)?;
