@@ -11,6 +11,7 @@ mod ahead;
 mod crash;
 mod damage;
 mod faults;
+mod forgotten;
 mod full;
 mod graph;
 mod hosts;

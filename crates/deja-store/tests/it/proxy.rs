@@ -51,6 +51,9 @@ pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     weather: watch::Sender<Weather>,
     accepted: Arc<AtomicUsize>,
+    /// Connections with a lower number are forgotten.
+    forgotten: watch::Sender<usize>,
+    swallowed: Arc<AtomicUsize>,
     /// Ends with the proxy, and all connections with it.
     _accepting: JoinSet<()>,
 }
@@ -64,20 +67,37 @@ impl Proxy {
         let server: Arc<str> = server.into();
         let accepted = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&accepted);
+        let (forgotten, forgets) = watch::channel(0);
+        let swallowed = Arc::<AtomicUsize>::default();
+        let swallows = Arc::clone(&swallowed);
         let accepting = async move {
             let mut carried = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                count.fetch_add(1, Ordering::Relaxed);
-                carried.spawn(carry(client, Arc::clone(&server), changes.clone()));
+                let number = count.fetch_add(1, Ordering::Relaxed);
+                let (mut forgets, swallows) = (forgets.clone(), Arc::clone(&swallows));
+                let is_forgotten =
+                    async move { forgets.wait_for(|first| number < *first).await.map(|_| ()).is_ok() };
+                carried.spawn(carry(client, Arc::clone(&server), changes.clone(), is_forgotten, swallows));
             }
         };
         let mut task = JoinSet::new();
         task.spawn(accepting);
-        Self { address, weather, accepted, _accepting: task }
+        Self { address, weather, accepted, forgotten, swallowed, _accepting: task }
     }
 
     pub(crate) fn set(&self, weather: Weather) {
         self.weather.send_replace(weather);
+    }
+
+    /// From now on nothing arrives on the present connections, either way, and nobody is told: as with a router that was
+    /// restarted. New ones work.
+    pub(crate) fn forget(&self) {
+        self.forgotten.send_replace(self.accepted());
+    }
+
+    /// How many pieces were sent on forgotten connections.
+    pub(crate) fn swallowed(&self) -> usize {
+        self.swallowed.load(Ordering::Relaxed)
     }
 
     /// How many connections were made through it, ever.
@@ -86,7 +106,13 @@ impl Proxy {
     }
 }
 
-async fn carry(mut client: TcpStream, server: Arc<str>, mut weather: watch::Receiver<Weather>) {
+async fn carry(
+    mut client: TcpStream,
+    server: Arc<str>,
+    mut weather: watch::Receiver<Weather>,
+    is_forgotten: impl Future<Output = bool>,
+    swallowed: Arc<AtomicUsize>,
+) {
     let now = *weather.borrow();
     // The server may be down: then the connection closes, as it would without a proxy.
     if !now.breaks()
@@ -94,10 +120,15 @@ async fn carry(mut client: TcpStream, server: Arc<str>, mut weather: watch::Rece
     {
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();
-        tokio::select! {
-            _ = pump(from_client, to_server, weather.clone(), Weather::carries_there) => {},
-            _ = pump(from_server, to_client, weather.clone(), Weather::carries_back) => {},
-            _ = weather.wait_for(|weather| weather.breaks()) => {},
+        let forgotten = tokio::select! {
+            _ = pump(from_client, to_server, weather.clone(), Weather::carries_there) => false,
+            _ = pump(from_server, to_client, weather.clone(), Weather::carries_back) => false,
+            _ = weather.wait_for(|weather| weather.breaks()) => false,
+            forgotten = is_forgotten => forgotten,
+        };
+        let mut buffer = [0; 1024];
+        while forgotten && client.read(&mut buffer).await.is_ok_and(|length| length > 0) {
+            swallowed.fetch_add(1, Ordering::Relaxed);
         }
     }
     if *weather.borrow() == Weather::Reset {
