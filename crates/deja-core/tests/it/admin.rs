@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use deja_core::admin::keys::Expiry;
 use deja_core::admin::tokens::Shown;
 use deja_core::admin::{
     Admin, AdminError, PasswordHasher, Prices, SecretSealer, operators, sessions, tokens,
@@ -62,10 +63,8 @@ impl Prices for Nothing {
     }
 }
 
-#[tokio::test]
-async fn who_asks_is_known_though_their_use_cannot_be_noted() {
-    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
-    let admin = Admin {
+fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
+    Admin {
         store: store.clone(),
         clock: clock.clone(),
         entropy: Arc::new(SystemEntropy),
@@ -78,7 +77,35 @@ async fn who_asks_is_known_though_their_use_cannot_be_noted() {
         providers: None,
         imported: Arc::default(),
         changes: tokio::sync::Mutex::default(),
-    };
+    }
+}
+
+#[tokio::test]
+async fn the_use_of_a_token_is_noted_once_a_minute_until_it_ends() {
+    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
+    let admin = over(&store, &clock);
+    let by = admin.acting(Actor::Cli);
+    operators::create(&by, "ada@example.com", None, "a password that is long".into()).await.unwrap();
+    let until = Some(Expiry::In(600));
+    let token = tokens::create(&by, "ada@example.com", "ci", until).await.unwrap().plain;
+    tokens::create(&by, "ada@example.com", "other", until).await.unwrap();
+    let made = clock.now();
+    // Seconds after it was made: when it is used, and what is noted then.
+    for (at, noted) in [(5, 5), (64, 5), (65, 65), (100, 65), (599, 599), (660, 599)] {
+        clock.set(made.plus(Duration::from_secs(at)));
+        let shown = tokens::find(&admin, &token).await.unwrap();
+        assert_eq!(matches!(shown, Shown::Of(_)), at < 600, "{at}: {shown:?}");
+        let listed = tokens::list(&by, "ada@example.com").await.unwrap();
+        let last_used = |name: &str| listed.iter().find(|token| token.name == name).unwrap().last_used;
+        assert_eq!(last_used("ci"), Some(made.plus(Duration::from_secs(noted))), "{at}");
+        assert_eq!(last_used("other"), None);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_is_known_though_their_use_cannot_be_noted() {
+    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
+    let admin = over(&store, &clock);
     let by = admin.acting(Actor::Cli);
     let ada =
         operators::create(&by, "ada@example.com", None, "a password that is long".into()).await.unwrap();

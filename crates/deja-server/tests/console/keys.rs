@@ -151,13 +151,17 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
         let request = Request::get("/admin/v1/projects").header("authorization", format!("Bearer {token}"));
         world.stranger().send(request.body(Body::empty()).unwrap()).await.status
     };
+    let last_used = "section[aria-labelledby=tokens] tbody td[data-label='Last used']";
+    assert_eq!(page.one(last_used), "never");
     assert_eq!(asked().await, 200);
+    let used = ada.get("/console/account").await.one(last_used);
+    assert!(used.contains("UTC"), "{used}");
     let revoke = page.attributes("section[aria-labelledby=tokens] td a", "href").remove(0);
     assert_eq!(bob.get(&revoke).await.status, 404);
     let page = bob.submit(&revoke, &[]).await;
     assert!(page.one("[role=alert]").contains("no token"), "{}", page.text());
     let page = ada.get(&revoke).await;
-    for said in ["terraform", &token[..8], "cannot be undone"] {
+    for said in ["terraform", &token[..8], "was last used ", "cannot be undone"] {
         assert!(page.one("main form p").contains(said), "{}", page.text());
     }
     assert_eq!(asked().await, 200, "it is asked first");

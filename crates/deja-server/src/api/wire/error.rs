@@ -229,7 +229,11 @@ impl From<Malformed> for WireError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use axum::body::to_bytes;
     use deja_core::provider::{FailureClass, ProviderError};
+    use serde_json::Value;
 
     use super::*;
 
@@ -266,5 +270,99 @@ mod tests {
         assert_eq!(ApiError::from(QueryError::Declined(None)).cause(), "internal");
         // Calls that are cut at the end of a stop.
         assert_eq!(ApiError::from(QueryError::Unfinished).cause(), "unavailable");
+    }
+
+    /// What a client of `wire` is told: the status, what its format calls the kind, and the code where it has one; then
+    /// `Retry-After` and `x-should-retry`.
+    async fn told(error: QueryError, wire: Wire) -> (u16, String, Option<String>, [Option<String>; 2]) {
+        let response = WireError::from(error).into_response(wire);
+        let header = |name| Some(response.headers().get(name)?.to_str().unwrap().to_owned());
+        let (status, again) = (response.status().as_u16(), [header(RETRY_AFTER), header(SHOULD_RETRY)]);
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        let error: Value = serde_json::from_slice::<Value>(&body).unwrap()["error"].take();
+        let text = |name: &str| error[name].as_str().map(str::to_owned);
+        let kind = text(if wire == Wire::Gemini { "status" } else { "type" }).unwrap();
+        (status, kind, text("code"), again)
+    }
+
+    #[tokio::test]
+    async fn a_failure_of_a_provider_is_told_in_the_words_of_each_format() {
+        use FailureClass::*;
+        type Row = (&'static str, u16, &'static str, (u16, &'static str), (u16, &'static str), bool);
+        let unreachable =
+            |code| -> Row { (code, 502, "server_error", (500, "api_error"), (503, "UNAVAILABLE"), true) };
+        let is_final =
+            |(code, status, kind, anthropic, google, _): Row| (code, status, kind, anthropic, google, false);
+        let late = (504, "timeout_error");
+        let invalid = (400, "invalid_request_error");
+        let limited = (429, "rate_limit_error");
+        let of_provider = |class| {
+            let error = ProviderError::new("p", class, "the provider's own words");
+            QueryError::from(ProviderError { retry_after: Some(Duration::from_millis(6_100)), ..error })
+        };
+        let rows = [
+            (Auth, is_final(unreachable("provider_auth"))),
+            (
+                Quota,
+                (
+                    "insufficient_quota",
+                    429,
+                    "insufficient_quota",
+                    limited,
+                    (429, "RESOURCE_EXHAUSTED"),
+                    false,
+                ),
+            ),
+            (
+                InvalidRequest,
+                ("provider_invalid_request", 400, invalid.1, invalid, (400, "INVALID_ARGUMENT"), false),
+            ),
+            (Timeout, ("provider_timeout", 504, "server_error", late, (504, "DEADLINE_EXCEEDED"), true)),
+            (Connection, unreachable("provider_connection")),
+            (RequestInterrupted, unreachable("provider_request_interrupted")),
+            (StreamInterrupted, unreachable("provider_stream_interrupted")),
+            (BadResponse, unreachable("provider_bad_response")),
+            (Forbidden, unreachable("provider_address_forbidden")),
+            (Down, unreachable("provider_down")),
+            // deja has no room: its own fault.
+            (
+                NoRoom,
+                (
+                    "server_is_overloaded",
+                    503,
+                    "service_unavailable_error",
+                    (529, "overloaded_error"),
+                    (503, "UNAVAILABLE"),
+                    true,
+                ),
+            ),
+        ];
+        let failed = rows.map(|(class, row)| (of_provider(class), row));
+        let unconfigured =
+            (QueryError::NoCredentials { provider: "p" }, is_final(unreachable("provider_not_configured")));
+        for (error, (code, status, kind, anthropic, google, again)) in
+            failed.into_iter().chain([unconfigured])
+        {
+            for wire in Wire::ALL {
+                let (told_status, told_kind, told_code, [after, should]) = told(error.clone(), wire).await;
+                let expected = match wire {
+                    Wire::Chat | Wire::Responses => (status, kind),
+                    Wire::Messages => anthropic,
+                    Wire::Gemini => google,
+                };
+                assert_eq!((told_status, &*told_kind), expected, "{error:?} {wire:?}");
+                if matches!(wire, Wire::Chat | Wire::Responses) {
+                    assert_eq!(told_code.as_deref(), Some(code), "{error:?}");
+                }
+                // Without a word the SDKs ask again after such a status.
+                assert_eq!(should.as_deref(), (!again).then_some("false"), "{error:?} {wire:?}");
+                let waits = match &error {
+                    QueryError::Provider(_) => Some("7"),
+                    QueryError::Overloaded => Some("1"),
+                    _ => None,
+                };
+                assert_eq!(after.as_deref(), waits, "{error:?} {wire:?}");
+            }
+        }
     }
 }
