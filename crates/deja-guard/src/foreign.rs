@@ -377,7 +377,6 @@ struct Pair {
 
 /// Proves that two texts ask the same, or says what is in the way.
 pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
-
     if sorted(&a.numbers) != sorted(&b.numbers) {
         return Err(Unproved::Numbers);
     }

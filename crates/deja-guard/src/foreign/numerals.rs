@@ -57,28 +57,31 @@ static VALUES: LazyLock<[HashMap<String, u32>; 9]> = LazyLock::new(|| {
     })
 });
 
+/// The most words of a numeral.
+const LONGEST: usize = 8;
+
 /// `text` with digits for numerals.
 pub(super) fn digits(text: &str, languages: &[usize]) -> String {
-    let mut out = text.to_owned();
-    let Some(language) =
-        languages.iter().copied().find(|at| words(text).iter().any(|w| value(*at, &w.text).is_some()))
-    else {
-        return out;
-    };
     let said = words(text);
-    let mut at = said.len();
-    // From the end, so that what stands before keeps its place.
-    while at > 0 {
-        at -= 1;
-        // The longest numeral that ends here.
-        let first = (0..=at).find(|from| at - from < 8 && read(text, &said[*from..=at], language).is_some());
-        if let Some(first) = first
-            && let Some(value) = read(text, &said[first..=at], language)
-        {
-            out.replace_range(said[first].begin..said[at].end, &value.to_string());
-            at = first;
-        }
+    let is_in = |language: &usize| said.iter().any(|word| value(*language, &word.text).is_some());
+    let Some(language) = languages.iter().copied().find(is_in) else { return text.to_owned() };
+    // From the end: the longest numeral that ends there.
+    let mut found = Vec::new();
+    let mut end = said.len();
+    while end > 0 {
+        let read = |from: usize| read(text, &said[from..end], language).map(|value| (from, value));
+        let numeral = (end.saturating_sub(LONGEST)..end).find_map(read);
+        let begin = numeral.map_or(end - 1, |(from, _)| from);
+        found.extend(numeral.map(|(from, value)| (said[from].begin, said[end - 1].end, value)));
+        end = begin;
     }
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (begin, end, value) in found.into_iter().rev() {
+        out.push_str(&text[copied..begin]);
+        out.push_str(&value.to_string());
+        copied = end;
+    }
+    out.push_str(&text[copied..]);
     out
 }
 
