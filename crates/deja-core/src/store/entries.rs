@@ -75,6 +75,17 @@ pub trait Entries: Send + Sync {
     /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one.
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;
 
+    /// Stores many entries, as [`Self::insert`] would one after the other, in fewer transactions. Says of each, in their order,
+    /// whether it is stored: not if a live twin is there. One that cannot be stored keeps no other from it. While storage is
+    /// away all are refused.
+    async fn insert_all(&self, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
+        let mut stored = Vec::new();
+        for new in new {
+            stored.push(self.insert(new).await.map(|inserted| matches!(inserted, Inserted::New)));
+        }
+        stored
+    }
+
     /// The project's entries, expired ones not yet swept included.
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError>;
 

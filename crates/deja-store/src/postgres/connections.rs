@@ -158,9 +158,19 @@ impl Connections {
 
     /// Begins a transaction of several statements. Dropped before [`Transaction::commit`], it is rolled back.
     pub(super) async fn begin(&self) -> Result<Transaction, StoreError> {
-        let mut turn = self.turn(self.call).await?;
+        self.begin_with(self.call, "BEGIN").await
+    }
+
+    /// The same, of statements that may take long.
+    pub(super) async fn begin_bulk(&self) -> Result<Transaction, StoreError> {
+        let begin = format!("BEGIN; SET LOCAL statement_timeout = {}", self.bulk.as_millis());
+        self.begin_with(self.bulk, &begin).await
+    }
+
+    async fn begin_with(&self, patience: Duration, begin: &str) -> Result<Transaction, StoreError> {
+        let mut turn = self.turn(patience).await?;
         turn.open = true;
-        turn.simple("BEGIN").await?;
+        turn.simple(begin).await?;
         Ok(Transaction(turn))
     }
 

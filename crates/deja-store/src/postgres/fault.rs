@@ -77,6 +77,14 @@ pub(super) fn is_transient(error: &Error) -> bool {
     matches!(error.code(), Some(code) if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code))
 }
 
+/// Whether a transaction was ended in favour of another one.
+pub(super) fn is_deadlock(error: &StoreError) -> bool {
+    match error {
+        StoreError::Unavailable(source) => code_of(source.as_ref()) == Some(&SqlState::T_R_DEADLOCK_DETECTED),
+        _ => false,
+    }
+}
+
 /// Whether its connection is of no more use: it broke, or its server goes or takes no writes any more. After all
 /// else that the server says, it answers the next statement.
 pub(super) fn ends_connection(error: &Error) -> bool {

@@ -115,6 +115,16 @@ enum Message {
     Close(oneshot::Sender<()>),
 }
 
+/// What comes of something that is queued.
+pub(super) struct Answer<T>(oneshot::Receiver<Result<T, StoreError>>);
+
+impl<T> Answer<T> {
+    /// Waits until it is durable.
+    pub(super) async fn wait(self) -> Result<T, StoreError> {
+        self.0.await.map_err(|_| closed())?
+    }
+}
+
 /// The way to the writer thread. The thread ends, and the directory is unlocked, when the last copy is dropped.
 #[derive(Clone)]
 pub(super) struct Writer {
@@ -142,11 +152,20 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
     {
-        self.queue(work, false).await
+        self.queue(work, false).await?.wait().await
     }
 
     /// Like [`Self::write`], but refused on a full disk: for what can be done without, as requests and jobs write it all the time.
     pub(super) async fn write_if_room<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
+    {
+        self.begin_if_room(work).await?.wait().await
+    }
+
+    /// Like [`Self::write_if_room`], but does not wait: what one caller queues is done in that order, and shares transactions.
+    pub(super) async fn begin_if_room<T, F>(&self, work: F) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
@@ -163,7 +182,7 @@ impl Writer {
         self.write(move |connection| Ok(Done::quiet(connection.prepare_cached(sql)?.execute(params)?))).await
     }
 
-    async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<T, StoreError>
+    async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<Done<T>, Failed> + Send + 'static,
@@ -171,7 +190,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Task { needs_room, work: Some(work), result: None, reply });
         self.queue.send(Message::Job(job)).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        Ok(Answer(answer))
     }
 
     /// Ends the thread after all that is queued. Does nothing the second time.

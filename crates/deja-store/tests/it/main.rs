@@ -8,6 +8,7 @@
 #![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses a part of the shared modules")]
 
 mod ahead;
+mod batches;
 mod crash;
 mod damage;
 mod faults;

@@ -17,7 +17,7 @@ use super::{
 use crate::admin::names::{models_of, name_of, shown};
 use crate::admin::{Acting, AdminError, projects, providers};
 use crate::api_key::{ApiKey, KeyHash};
-use crate::cache::{Answer, Entry, Inserted, Kind, NewEntry, PromptHash};
+use crate::cache::{Answer, Entry, Kind, NewEntry, PromptHash};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
 use crate::project::{Project, Slug};
@@ -26,9 +26,9 @@ use crate::quality::NewSample;
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
 
-/// Entries that are written side by side, so that they share commits.
+/// Vectors that are written side by side, so that they share commits.
 const SIDE_BY_SIDE: usize = 128;
-/// Entries that are written side by side in a store that processes share: its connections are few, and queries need them too.
+/// Vectors that are written side by side in a store that processes share: its connections are few, and queries need them too.
 const SIDE_BY_SIDE_SHARED: usize = 4;
 /// Components of a vector at most, as in the settings.
 const MAX_DIMENSION: usize = 8192;
@@ -91,16 +91,12 @@ pub async fn import(by: &Acting<'_>, mut batch: Batch) -> Result<Vec<Imported>, 
             break;
         }
     }
-    let inserts = entries
-        .into_iter()
-        .map(|(at, arrived)| async move { Ok::<_, AdminError>((at, insert(by, arrived).await?)) });
-    let at_once = if by.store().claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
-    let inserted: Vec<(usize, Imported)> =
-        futures::stream::iter(inserts).buffer_unordered(at_once).try_collect().await?;
-    if inserted.iter().any(|(_, imported)| *imported == Imported::Stored) {
+    let (places, entries): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
+    let inserted = insert(by, entries).await?;
+    if inserted.contains(&Imported::Stored) {
         by.admin.imported.notify_one();
     }
-    for (at, imported) in inserted {
+    for (at, imported) in places.into_iter().zip(inserted) {
         all[at] = imported;
     }
     // Behind the entries that they are of.
@@ -384,22 +380,36 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
     Ok((EmbedderId::new(record.embedder), embedding))
 }
 
-async fn insert(by: &Acting<'_>, arrived: Arrived) -> Result<Imported, AdminError> {
-    let Arrived { slug, new, more_vectors } = arrived;
-    let (project, id) = (new.scope.project(), new.entry.id);
-    match by.store().insert(new).await {
-        Ok(Inserted::New) => {
-            // If the import ends before a vector is stored, a job makes the vector.
-            for (embedder, vector) in more_vectors {
-                by.store().put_vector(project, id, &embedder, Some(&vector)).await?;
-            }
-            Ok(Imported::Stored)
-        }
-        Ok(Inserted::Twin(_)) => Ok(Imported::There),
-        // The same entry in another scope: it came before the project began, or ceased, to share answers.
-        Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Ok(Imported::There),
-        Err(error) => Err(by.refused(project, &slug, error).await),
+/// Stores entries, and says of each what became of it.
+async fn insert(by: &Acting<'_>, entries: Vec<Arrived>) -> Result<Vec<Imported>, AdminError> {
+    let (mut all, mut new) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+    for arrived in entries {
+        let identity = (arrived.new.scope.project(), arrived.new.entry.id);
+        all.push((arrived.slug, identity, arrived.more_vectors));
+        new.push(arrived.new);
     }
+    let stored = by.store().insert_all(new).await;
+    let (mut imported, mut more) = (Vec::with_capacity(all.len()), Vec::new());
+    for ((slug, (project, id), vectors), stored) in all.into_iter().zip(stored) {
+        imported.push(match stored {
+            Ok(true) => {
+                more.extend(vectors.into_iter().map(|(embedder, vector)| (project, id, embedder, vector)));
+                Imported::Stored
+            }
+            Ok(false) => Imported::There,
+            // The same entry in another scope: it came before the project began, or ceased, to share answers.
+            Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Imported::There,
+            Err(error) => return Err(by.refused(project, &slug, error).await),
+        });
+    }
+    // If the import ends before a vector is stored, a job makes the vector.
+    let puts = more.into_iter().map(|(project, id, embedder, vector)| async move {
+        by.store().put_vector(project, id, &embedder, Some(&vector)).await
+    });
+    let at_once = if by.store().claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
+    let _of_entries_that_are_gone: Vec<bool> =
+        futures::stream::iter(puts).buffer_unordered(at_once).try_collect().await?;
+    Ok(imported)
 }
 
 /// Refuses what no name has. PostgreSQL takes no NUL in one.

@@ -6,6 +6,7 @@
 mod access_tokens;
 mod ahead;
 mod audit;
+mod batches;
 mod browse;
 mod claims;
 mod counts;
@@ -122,6 +123,7 @@ pub fn cases() -> Vec<Case> {
         projects::cases(),
         keys::cases(),
         entries::cases(),
+        batches::cases(),
         lifetime::cases(),
         nearest::cases(),
         vectors::cases(),

@@ -1,5 +1,6 @@
 //! Cache entries.
 
+mod batch;
 mod filter;
 mod insert;
 mod nearest;
@@ -70,6 +71,10 @@ impl Entries for PostgresStore {
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
         insert(self, new, None).await
+    }
+
+    async fn insert_all(&self, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
+        batch::insert_all(self, new).await
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {

@@ -22,6 +22,7 @@ use super::audit;
 use super::fault::Failed;
 use super::index::{Found, Gone, Near, Row, Search, settled};
 use super::vectors::halved;
+use super::writer::Answer;
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 use crate::to_the_end;
 use texts::FoundText;
@@ -98,12 +99,20 @@ impl Entries for SqliteStore {
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
-        let memory = Arc::clone(&self.memory);
-        let vector = match &new.vector {
-            None => None,
-            Some((embedder, embedding)) => Some((embedder.clone(), halved(embedding)?)),
-        };
-        self.writer.write_if_room(move |connection| insert::insert(connection, memory, new, vector)).await
+        self.begin_insert(new).await?.wait().await
+    }
+
+    async fn insert_all(&self, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
+        let mut begun = Vec::with_capacity(new.len());
+        for new in new {
+            begun.push(self.begin_insert(new).await);
+        }
+        let mut stored = Vec::with_capacity(begun.len());
+        for insert in begun {
+            let inserted = async { insert?.wait().await }.await;
+            stored.push(inserted.map(|inserted| matches!(inserted, Inserted::New)));
+        }
+        stored
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
@@ -149,6 +158,17 @@ impl Entries for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Has an entry stored behind those for which this was called before.
+    async fn begin_insert(&self, new: NewEntry) -> Result<Answer<Inserted>, StoreError> {
+        let memory = Arc::clone(&self.memory);
+        let vector = match &new.vector {
+            None => None,
+            Some((embedder, embedding)) => Some((embedder.clone(), halved(embedding)?)),
+        };
+        let insert = move |connection: &Connection| insert::insert(connection, memory, new, vector);
+        self.writer.begin_if_room(insert).await
+    }
+
     /// The row of the live entry for exactly this prompt, from the database.
     async fn stored(
         &self,

@@ -1,0 +1,254 @@
+//! Storing many entries: three statements in a transaction for a hundred of them. An entry that something keeps from being
+//! stored so is stored alone, which tells what.
+
+use std::collections::{HashMap, HashSet};
+
+use deja_core::cache::{Inserted, NewEntry};
+use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{EVICTED_AT_ONCE, StoreError};
+use tokio_postgres::Row;
+
+use super::super::PostgresStore;
+use super::super::connections::{Connections, Params, Transaction};
+use super::super::fault::is_deadlock;
+use super::super::rows::{id, signed, to_json, uuid};
+use super::super::vectors;
+use super::insert::insert;
+
+/// Entries of one transaction at most. Until its end whoever stores the same prompt waits: half a second and more beside a graph.
+const ROWS: usize = 128;
+
+/// Passes over an entry whose twin, or another entry of whose identity, is there. In one order, so that no two statements wait
+/// for each other's entries.
+const ENTRIES: &str = "
+    INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
+                         input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
+                         context, prompt, answer, kind, parameters, exact, record)
+    SELECT $1, entry_id, scope_key, prompt_hash, created, expires, created,
+           input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
+           context, prompt, answer, kind, parameters, exact, record
+    FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+                $9::boolean[], $10::text[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[],
+                $16::text[], $17::text[], $18::boolean[], $19::bytea[])
+         AS given (entry_id, scope_key, prompt_hash, created, expires, input_tokens, output_tokens,
+                   tokens_estimated, provider, model, served_model, context, prompt, answer,
+                   kind, parameters, exact, record)
+    ORDER BY scope_key, prompt_hash
+    ON CONFLICT DO NOTHING
+    RETURNING entry_id";
+
+const VECTORS: &str = "
+    INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
+    SELECT $1, given.*
+    FROM unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[], $7::integer[], $8::halfvec[]) AS given";
+
+/// Counts $2 entries, of which $3 is the last, and evicts what as many inserts one after the other would: any but the last. As
+/// there, more than came go only by whoever has the project's lock.
+const COUNT: &str = "
+    WITH counts AS (
+        SELECT coalesce(sum(entries), 0)::bigint + $2::bigint - $4::bigint AS over
+        FROM entry_counts WHERE project_id = $1),
+    surplus AS (
+        SELECT CASE WHEN over > $2::bigint AND pg_try_advisory_xact_lock(hashtextextended($1::text, 0))
+                    THEN least(over, $2::bigint * $5::bigint) ELSE least(over, $2::bigint) END AS entries
+        FROM counts),
+    oldest AS MATERIALIZED (
+        SELECT entry_id FROM entries WHERE project_id = $1 AND entry_id <> $3::uuid
+        ORDER BY last_used, entry_id LIMIT (SELECT greatest(entries, 0) FROM surplus)
+        FOR UPDATE SKIP LOCKED),
+    evicted AS (
+        DELETE FROM entries e USING oldest o
+        WHERE e.project_id = $1 AND e.entry_id = o.entry_id RETURNING 1)
+    INSERT INTO entry_counts AS t (project_id, slot, entries)
+    SELECT $1, pg_backend_pid() & 15, $2::bigint - (SELECT count(*) FROM evicted)
+    ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries";
+
+const TWINS: &str = "
+    SELECT given.entry_id
+    FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[]) AS given (entry_id, scope_key, prompt_hash, created)
+         JOIN entries e ON e.project_id = $1 AND e.scope_key = given.scope_key AND e.prompt_hash = given.prompt_hash
+                           AND (e.expires IS NULL OR e.expires > given.created)";
+
+/// Stores these entries as [`insert`] would one after the other, and says of each whether it is stored, or has a live twin.
+pub(super) async fn insert_all(store: &PostgresStore, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
+    let (mut known, mut down) = (HashMap::new(), None);
+    for part in parts(&firsts(&new)) {
+        match put(&store.connections, part).await {
+            Ok(became) => known.extend(became),
+            Err(error) if ends_all(&error) => {
+                down = Some(error);
+                break;
+            }
+            // One of them is to blame. Alone it says so.
+            Err(_) => {}
+        }
+    }
+    let mut done = Vec::with_capacity(new.len());
+    for new in new {
+        // What comes behind with the same identity is another entry.
+        let became = known.remove(&(new.scope.project(), new.entry.id));
+        let stored = match (became, &down) {
+            (Some(stored), _) => Ok(stored),
+            (None, Some(error)) => Err(error.again()),
+            (None, None) => insert(store, new, None).await.map(|inserted| matches!(inserted, Inserted::New)),
+        };
+        if let Err(error) = &stored
+            && ends_all(error)
+        {
+            down = Some(error.again());
+        }
+        done.push(stored);
+    }
+    done
+}
+
+/// Whether other entries would fail as well. A deadlock is over.
+fn ends_all(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_)) && !is_deadlock(error)
+}
+
+/// The first entry of each identity, if it is the first of its scope and prompt too.
+fn firsts(new: &[NewEntry]) -> Vec<&NewEntry> {
+    let (mut ids, mut prompts) = (HashSet::new(), HashSet::new());
+    let is_first = |new: &&NewEntry| {
+        let project = new.scope.project();
+        ids.insert((project, new.entry.id)) && prompts.insert((project, new.scope.key(), new.prompt_hash))
+    };
+    new.iter().filter(is_first).collect()
+}
+
+/// As many of a project as go into a transaction together.
+fn parts<'a, 'n>(firsts: &'a [&'n NewEntry]) -> impl Iterator<Item = &'a [&'n NewEntry]> {
+    let together = |one: &&NewEntry, next: &&NewEntry| {
+        one.scope.project() == next.scope.project() && one.max_entries == next.max_entries
+    };
+    firsts.chunk_by(together).flat_map(|run| run.chunks(ROWS))
+}
+
+/// Stores those of a part that nothing there keeps from it. Says of them, and of those with a live twin, whether they are stored.
+async fn put(
+    connections: &Connections,
+    part: &[&NewEntry],
+) -> Result<Vec<((ProjectId, EntryId), bool)>, StoreError> {
+    let Some(project) = part.first().map(|new| new.scope.project()) else { return Ok(Vec::new()) };
+    let connections = connections.of(project);
+    let mut became: HashMap<_, _> =
+        store(&connections, project, part).await?.into_iter().map(|id| (id, true)).collect();
+    let is_left = |new: &&NewEntry| !new.replaces && !became.contains_key(&new.entry.id);
+    let left: Vec<_> = part.iter().copied().filter(is_left).collect();
+    if !left.is_empty() {
+        became.extend(twins(&connections, project, &left).await?.into_iter().map(|id| (id, false)));
+    }
+    Ok(became.into_iter().map(|(id, stored)| ((project, id), stored)).collect())
+}
+
+/// Stores what can be stored, and gives that.
+async fn store(
+    connections: &Connections,
+    project: ProjectId,
+    part: &[&NewEntry],
+) -> Result<HashSet<EntryId>, StoreError> {
+    let mut transaction = connections.begin_bulk().await?;
+    let stored = put_entries(&mut transaction, project, part).await?;
+    let new: Vec<_> = part.iter().copied().filter(|new| stored.contains(&new.entry.id)).collect();
+    let Some(last) = new.last() else {
+        transaction.rollback().await?;
+        return Ok(stored);
+    };
+    put_vectors(&mut transaction, project, &new).await?;
+    let (count, most) = (signed(new.len() as u64), signed(last.max_entries.max(1)));
+    let params: Params<'_> = &[
+        &uuid(project.as_bytes()),
+        &count,
+        &uuid(last.entry.id.as_bytes()),
+        &most,
+        &signed(EVICTED_AT_ONCE),
+    ];
+    // Right before the end: a sixteenth of the others who store wait for this row.
+    transaction.query(COUNT, params).await?;
+    transaction.commit().await?;
+    Ok(stored)
+}
+
+async fn put_entries(
+    transaction: &mut Transaction,
+    project: ProjectId,
+    part: &[&NewEntry],
+) -> Result<HashSet<EntryId>, StoreError> {
+    let scopes = column(part, |new| new.scope.key().0);
+    let parameters = part.iter().map(|new| new.scope.frame().parameters());
+    let parameters = parameters.map(|all| (!all.is_empty()).then(|| to_json(all)).transpose());
+    let params: Params<'_> = &[
+        &uuid(project.as_bytes()),
+        &column(part, |new| uuid(new.entry.id.as_bytes())),
+        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(part, |new| new.prompt_hash.0.as_slice()),
+        &column(part, |new| new.entry.created.as_nanos()),
+        &column(part, |new| new.entry.expires.map(Timestamp::as_nanos)),
+        &column(part, |new| signed(new.entry.answer.input_tokens)),
+        &column(part, |new| signed(new.entry.answer.output_tokens)),
+        &column(part, |new| new.entry.answer.tokens_estimated),
+        &column(part, |new| new.entry.answer.provider.as_str()),
+        &column(part, |new| new.entry.model.as_bytes()),
+        &column(part, |new| new.entry.answer.served_model.as_ref().map(String::as_bytes)),
+        &column(part, |new| new.scope.frame().instructions().map(str::as_bytes)),
+        &column(part, |new| new.entry.prompt.as_bytes()),
+        &column(part, |new| new.entry.answer.text.as_bytes()),
+        &column(part, |new| new.scope.frame().kind().as_str()),
+        &parameters.collect::<Result<Vec<_>, _>>()?,
+        &column(part, |new| new.scope.frame().is_exact()),
+        &column(part, |new| new.entry.answer.record.as_deref()),
+    ];
+    ids(&transaction.query(ENTRIES, params).await?)
+}
+
+async fn put_vectors(
+    transaction: &mut Transaction,
+    project: ProjectId,
+    part: &[&NewEntry],
+) -> Result<(), StoreError> {
+    let with = part.iter().filter_map(|new| Some((*new, new.vector.as_ref()?)));
+    let (part, vectors): (Vec<_>, Vec<_>) = with.unzip();
+    if part.is_empty() {
+        return Ok(());
+    }
+    let scopes = column(&part, |new| new.scope.key().0);
+    let stored = vectors.iter().map(|(_, vector)| vectors::stored(vector));
+    let params: Params<'_> = &[
+        &uuid(project.as_bytes()),
+        &column(&part, |new| uuid(new.entry.id.as_bytes())),
+        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(&part, |new| new.entry.created.as_nanos()),
+        &column(&part, |new| new.entry.expires.map(Timestamp::as_nanos)),
+        &vectors.iter().map(|(embedder, _)| embedder.as_str()).collect::<Vec<_>>(),
+        &vectors.iter().map(|(_, vector)| vectors::dimension(vector)).collect::<Vec<_>>(),
+        &stored.collect::<Result<Vec<_>, _>>()?,
+    ];
+    transaction.query(VECTORS, params).await.map(drop)
+}
+
+/// Those that have a live twin.
+async fn twins(
+    connections: &Connections,
+    project: ProjectId,
+    part: &[&NewEntry],
+) -> Result<HashSet<EntryId>, StoreError> {
+    let scopes = column(part, |new| new.scope.key().0);
+    let params: Params<'_> = &[
+        &uuid(project.as_bytes()),
+        &column(part, |new| uuid(new.entry.id.as_bytes())),
+        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(part, |new| new.prompt_hash.0.as_slice()),
+        &column(part, |new| new.entry.created.as_nanos()),
+    ];
+    ids(&connections.query(TWINS, params).await?)
+}
+
+fn column<'a, T>(part: &[&'a NewEntry], of: impl Fn(&'a NewEntry) -> T) -> Vec<T> {
+    part.iter().map(|new| of(new)).collect()
+}
+
+fn ids(rows: &[Row]) -> Result<HashSet<EntryId>, StoreError> {
+    rows.iter().map(|row| id(row, 0).map(EntryId::from_bytes)).collect()
+}
