@@ -27,7 +27,7 @@ pub enum Reach {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Not a URL.
-    #[error("the URL cannot be read: {0}")]
+    #[error("the URL cannot be read ({0}): write one such as https://llm.example.com/v1")]
     Malformed(String),
     /// Neither http nor https.
     #[error("the URL must begin with https://")]

@@ -151,7 +151,12 @@ pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<
     found.retain(|key| key.revoked.is_none() && project.is_none_or(|id| key.project == id));
     // No more than listings show: it may be a key with a typing error.
     let named: String = shown(text).chars().take(if text.starts_with("dj_") { 7 } else { 60 }).collect();
-    let none = || AdminError::NotFound(format!("there is no active key '{named}'"));
+    let cut = if text.starts_with("dj_") && text.len() > named.len() && PlainKey::parse(text).is_none() {
+        "…: name its prefix as it is listed, its id, or the whole key"
+    } else {
+        ""
+    };
+    let none = || AdminError::NotFound(format!("there is no active key '{named}'{cut}"));
     if found.len() > 1 {
         let ids: Vec<String> = found.iter().map(|key| format!("{} ({})", key.id, shown(&key.name))).collect();
         return Err(AdminError::Conflict(format!(

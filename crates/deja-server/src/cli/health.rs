@@ -15,7 +15,9 @@ const FINE: &[u8] = b"HTTP/1.1 200 ";
 
 pub(super) fn ask(config: &Config) -> anyhow::Result<()> {
     let address = reachable(config.listen);
-    let answer = get(address, PATIENCE).with_context(|| format!("no answer from {address} (DEJA_LISTEN)"))?;
+    let answer = get(address, PATIENCE).with_context(|| {
+        format!("no answer from {address} (DEJA_LISTEN): start deja serve, or name where it listens")
+    })?;
     anyhow::ensure!(answer.starts_with(FINE), "the server at {address} is not ready");
     Ok(())
 }

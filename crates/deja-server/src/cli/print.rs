@@ -31,6 +31,7 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             as_json(&serde_json::json!({ "changed": changed, "table": table }), out)
         }
         Reply::PriceTable { changed, table } => price_table(*changed, table, out),
+        Reply::Purged { entries: 1 } => Ok(writeln!(out, "Deleted 1 entry.")?),
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
         Reply::Cache(view) => either(view, json, cache, out),
         Reply::Operator(operator) => {

@@ -251,8 +251,10 @@ fn file_layer(
     let layer = parse(&text, &shown)?;
     for name in layer.keys() {
         if !defaults.contains_key(name) {
-            let known = defaults.keys().cloned();
-            return Err(ConfigError(format!("{shown}: unknown setting {name}{}", nearest(name, known))));
+            let near = nearest(name, defaults.keys().cloned());
+            let advice =
+                if near.is_empty() { "; deja config print --config /dev/null prints all" } else { &near };
+            return Err(ConfigError(format!("{shown}: unknown setting {name}{advice}")));
         }
     }
     Ok(layer)

@@ -26,6 +26,8 @@ fn wrong_usage_is_one_line_and_code_2() {
         (&["project", "create", "--", "--"], "a letter or digit"),
         (&["project", "set", "a", "--ttl", "soon"], "such as 30d"),
         (&["key", "create", "--project", "a"], "--name"),
+        // Seconds, or days?
+        (&["key", "create", "--project", "a", "--name", "k", "--expires", "90"], "such as 90d"),
         (&["provider", "add", "--project", "a", "--name", "x", "--base-url", "https://x.example"], "--model"),
         (&["price", "set", "--project", "a", "m", "--input", "x", "--output", "1"], "--input"),
         (
@@ -77,7 +79,11 @@ fn what_is_not_there_is_code_1() {
     ] {
         assert_eq!(deja.error(1, arguments), "deja: there is no project 'nobody' (see deja project list)");
     }
-    assert!(deja.error(1, &["key", "revoke", "dj_1234"]).ends_with("(see deja key list)"));
+    assert!(deja.error(1, &["key", "revoke", "dj_1234"]).ends_with("'dj_1234' (see deja key list)"));
+    let part = deja.error(1, &["key", "revoke", "dj_1234567"]);
+    assert!(part.contains("'dj_1234'…: name its prefix as it is listed"), "{part}");
+    let health = deja.error(1, &["health", "--listen", "127.0.0.1:1"]);
+    assert!(health.contains("no answer from 127.0.0.1:1 (DEJA_LISTEN): start deja serve"), "{health}");
 }
 
 #[test]
@@ -129,6 +135,12 @@ fn bad_settings_stop_every_command() {
         let error = deja.error(2, arguments);
         assert!(error.ends_with("deja.toml: unknown setting listn; did you mean listen?"), "{error}");
     }
+    std::fs::write(deja.path().join("deja.toml"), "colour = 'red'").unwrap();
+    let error = deja.error(2, &["serve"]);
+    assert!(
+        error.ends_with("unknown setting colour; deja config print --config /dev/null prints all"),
+        "{error}"
+    );
     let deja = Deja::new().env("DEJA_DATABASE_URL", "mysql://x");
     assert!(deja.error(2, &["serve"]).contains("begins with postgres://"));
 }

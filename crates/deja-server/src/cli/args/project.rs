@@ -216,9 +216,9 @@ mod tests {
         let seconds = |text| ttl(text).map(|ttl| ttl.value);
         assert_eq!(seconds("30d"), Ok(Some(2_592_000)));
         assert_eq!(seconds("12h"), Ok(Some(43_200)));
-        assert_eq!(seconds("90"), Ok(Some(90)));
+        assert_eq!(seconds("90s"), Ok(Some(90)));
         assert_eq!(seconds("none"), Ok(None));
-        for text in ["", "d", "1w", "-1d", "1.5h", "99999999999999999999d", "30D", "é"] {
+        for text in ["", "90", "d", "1w", "-1d", "1.5h", "99999999999999999999d", "30D", "é"] {
             assert!(ttl(text).is_err(), "{text}");
         }
     }

@@ -28,11 +28,11 @@ pub(in crate::cli) struct Form {
     pub(in crate::cli) json: bool,
 }
 
-/// The seconds of a time such as `30d`, `12h`, `45m` or `90s`.
+/// The seconds of a time such as `30d`, `12h`, `45m` or `90s`. A number alone is none: some mean days by it.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
-        "s" | "" => 1,
+        "s" => 1,
         "m" => 60,
         "h" => 3600,
         "d" => 24 * 3600,
