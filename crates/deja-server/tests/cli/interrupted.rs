@@ -77,9 +77,9 @@ fn an_export_that_the_server_does_not_answer_ends() {
     let export = export.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     eventually("it begins", || deja.path().join("all.jsonl").exists());
     signal("INT", &export);
-    let Output { status, stderr, .. } = ended(export);
-    let error = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(1), "{error}");
+    let Output { status, stdout, stderr } = ended(export);
+    let (said, error) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert_eq!((status.code(), &*said), (Some(1), "Exported 0 entries.\n"), "{error}");
     assert!(error.contains("interrupted: ") && error.contains("--resume"), "{error}");
     assert!(
         !deja.path().join("all.jsonl").exists(),

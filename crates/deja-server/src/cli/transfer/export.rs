@@ -12,7 +12,7 @@ use super::summary::ExportSummary;
 use super::{progress, resume};
 use crate::cli::args::ExportTask;
 use crate::cli::reach::Reach;
-use crate::cli::unless_stopped;
+use crate::cli::{Interrupted, unless_stopped};
 use crate::config::Config;
 use crate::lifecycle::Signals;
 use deja_core::admin::AdminError;
@@ -29,30 +29,41 @@ pub(in crate::cli) async fn export(
         let advice = "--resume goes on with a file, not with standard output: name one";
         return Err(AdminError::Invalid(advice.into()).into());
     }
-    let mut reach = Reach::new(config)?;
+    let (mut reach, mut summary) = (Reach::new(config)?, ExportSummary::default());
     let exported = match file {
-        Some(path) => to_file(&task, path, &mut reach).await.with_context(|| path.display().to_string()),
-        None => write(&task, None, &mut reach, out).await,
+        Some(path) => {
+            let exported = to_file(&task, path, &mut reach, &mut summary).await;
+            exported.with_context(|| path.display().to_string())
+        }
+        None => write(&task, None, &mut reach, out, &mut summary).await,
     };
     reach.close().await?;
-    let summary = exported?;
-    if file.is_some() {
-        summary.print(task.form.json, out)
-    } else {
+    if file.is_none() {
+        exported?;
         // Standard output has the entries, all of them.
         let _nowhere_to_say_it = summary.print(task.form.json, &mut io::stderr());
-        Ok(())
+        return Ok(());
     }
+    if exported.as_ref().err().is_none_or(anyhow::Error::is::<Interrupted>) {
+        summary.print(task.form.json, out)?;
+    }
+    exported
 }
 
-async fn to_file(task: &ExportTask, path: &Path, reach: &mut Reach<'_>) -> anyhow::Result<ExportSummary> {
+async fn to_file(
+    task: &ExportTask,
+    path: &Path,
+    reach: &mut Reach<'_>,
+    summary: &mut ExportSummary,
+) -> anyhow::Result<()> {
     // Before there is a file.
     let mut signals = Signals::catch()?;
     let mut file = open(path, task.resume)?;
     let written = if task.resume { Some(resume::go_on(&mut file)?) } else { None };
     let mut buffered = BufWriter::new(&mut file);
     let left = "if the file is there, --resume goes on with its whole lines";
-    let exported = unless_stopped(&mut signals, left, write(task, written, reach, &mut buffered)).await;
+    let exported =
+        unless_stopped(&mut signals, left, write(task, written, reach, &mut buffered, summary)).await;
     buffered.flush()?;
     drop(buffered);
     // An empty file would only ask for --resume.
@@ -81,10 +92,10 @@ async fn write(
     written: Option<Written>,
     reach: &mut Reach<'_>,
     out: &mut (impl Write + ?Sized),
-) -> anyhow::Result<ExportSummary> {
+    summary: &mut ExportSummary,
+) -> anyhow::Result<()> {
     let mut pages = Pages::new(reach, task.what.clone(), false, written).await?;
     let bar = progress(Some(pages.count(reach).await?), false);
-    let mut summary = ExportSummary::default();
     while let Some(page) = pages.next(reach).await? {
         let mut lines = Vec::new();
         for record in &page {
@@ -97,5 +108,5 @@ async fn write(
         bar.inc(page.len() as u64);
     }
     bar.finish_and_clear();
-    Ok(summary)
+    Ok(())
 }
