@@ -2,9 +2,11 @@
 //!
 //! What is safe depends on the language: a blank parts the words of a shell, the indentation makes the blocks of Python, and a
 //! line ends a statement in most. What stands in quotes is never touched. Where a quote does not end in its line, or
-//! nothing says what language it is, the layout counts. In Python and JavaScript both quotes are one ([`requoted`]).
+//! nothing says what language it is, the layout counts. In Python and JavaScript both quotes are one ([`requoted`]). The words
+//! of SQL are the same in small letters and in capitals.
 
 mod data;
+mod sql;
 mod style;
 mod tokens;
 
@@ -86,7 +88,11 @@ impl Language {
 }
 
 /// Words of prompts that ask about the layout, or for a place in it.
-const ABOUT_LAYOUT: [&str; 38] = [
+const ABOUT_LAYOUT: [&str; 42] = [
+    "uppercase",
+    "lowercase",
+    "capitals",
+    "casing",
     "semicolon",
     "semicolons",
     "comma",
@@ -143,7 +149,7 @@ pub(super) fn same(x: &str, y: &str, named: &[Language]) -> bool {
 /// `code` with `"` for `'` where its language takes both for one. `named` is the language that is known of it.
 pub(super) fn requoted(code: String, named: Option<Language>) -> String {
     let language = named.unwrap_or_else(|| Language::of(&code));
-    let alike = matches!(language, Language::Python | Language::Script);
+    let alike = matches!(language, Language::Python | Language::Script | Language::Calls);
     alike.then(|| tokens::requoted(&code, language)).flatten().unwrap_or(code)
 }
 
@@ -221,6 +227,12 @@ fn shell(code: &str) -> Option<String> {
                 blank = true;
                 continue;
             }
+            (None, '\'') if let Some(inner) = plain_quote(chars.as_str()) => {
+                out.extend(["\"", inner, "\""]);
+                chars = chars.as_str()[inner.len() + 1..].chars();
+                blank = false;
+                continue;
+            }
             (None, '"' | '\'') => quote = Some(c),
             (None, c) if c.is_whitespace() => {
                 out.extend((!blank).then_some(' '));
@@ -233,6 +245,12 @@ fn shell(code: &str) -> Option<String> {
         blank = false;
     }
     quote.is_none().then_some(out)
+}
+
+/// What stands in single quotes, which are open, and says the same in double ones.
+fn plain_quote(rest: &str) -> Option<&str> {
+    let (inner, _) = rest.split_once('\'')?;
+    (!inner.contains(['"', '\\', '$', '`', '!', '\n'])).then_some(inner)
 }
 
 /// A bracket that is open.
@@ -286,7 +304,12 @@ impl<'a> Writer<'a> {
             self.out.push(' ');
         }
         self.joined = false;
-        self.out.push_str(token.text);
+        let calls = next.is_some_and(|next| next.text == "(");
+        if self.language == Language::Sql && token.kind == Kind::Word && (calls || sql::is_word(token.text)) {
+            self.out.push_str(&token.text.to_uppercase());
+        } else {
+            self.out.push_str(token.text);
+        }
         match token.text {
             "(" | "[" | "{" => {
                 let behind_name = self.last.is_some_and(|last| last.kind == Kind::Word || last.closes());

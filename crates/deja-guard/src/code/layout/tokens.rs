@@ -98,13 +98,23 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// The code with `"` for `'` around what has neither quotes nor backslashes in it; none if a quote does not end.
+/// The code with `"` for `'` around what has neither quotes nor backslashes in it; none if a quote does not end. Of a language
+/// that is not known only what no language has as one letter or fills in, and nothing where a function is in capitals: that
+/// may be SQL.
 pub(super) fn requoted(code: &str, language: Language) -> Option<String> {
     let mut out = String::with_capacity(code.len());
     let mut from = 0;
-    for token in tokens(code, language)? {
+    let tokens = tokens(code, language)?;
+    let unknown = language == Language::Calls;
+    let upper = |name: &str| name.len() > 1 && !name.contains(|c: char| c.is_lowercase());
+    if unknown && tokens.windows(2).any(|two| two[1].text == "(" && upper(two[0].text)) {
+        return None;
+    }
+    for token in tokens {
         let inner = token.text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-        if let Some(inner) = inner.filter(|inner| !inner.contains(['\'', '"', '\\'])) {
+        let filled = |inner: &str| inner.chars().count() < 2 || inner.contains(['$', '#', '{', '@', '%']);
+        let inner = inner.filter(|inner| !(inner.contains(['\'', '"', '\\']) || unknown && filled(inner)));
+        if let Some(inner) = inner {
             out.extend([&code[from..token.at], "\"", inner, "\""]);
             from = token.at + token.text.len();
         }
