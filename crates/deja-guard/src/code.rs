@@ -9,16 +9,18 @@ mod bare;
 mod layout;
 mod lines;
 mod names;
+mod request;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::lexicon::stem;
 use crate::verdict::Reason;
-use bare::{Run, capitals, home, is_signed, pieces, runs, words};
+use bare::{Run, capitals, commands, home, is_signed, pieces, runs, words};
 use layout::Language;
 pub(crate) use layout::{asks_about as asks_about_layout, stands_in};
 use lines::blocks;
 use names::Names;
+use request::Request;
 
 /// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
 const MOST: usize = 16;
@@ -140,6 +142,37 @@ impl Code {
             && signed(self).eq(signed(other))
             && self.names.same(&other.names)
             && !self.lowers(other)
+    }
+
+    /// Whether both ask the same of the same code in other words. `beside` are what they say beside their blocks.
+    pub(crate) fn asks_same(&self, other: &Self, beside: [Option<&Self>; 2]) -> bool {
+        if let [Some(x), Some(y)] = beside
+            && self.same_blocks(other)
+        {
+            return x.requests_same(y, true);
+        }
+        let short = |code: &Self| code.blocks.iter().all(|block| !block.contains('\n'));
+        let fenced = |code: &Self| code.text.contains("```") || code.text.contains("~~~");
+        short(self) && short(other) && !fenced(self) && !fenced(other) && self.requests_same(other, false)
+    }
+
+    fn has_some(&self) -> bool {
+        let pieces = !(self.blocks.is_empty() && self.spans.is_empty() && self.bare.is_empty());
+        pieces || !self.runs.is_empty() || request::is_message(&self.text)
+    }
+
+    fn requests_same(&self, other: &Self, is_beside: bool) -> bool {
+        let minds = |code: &Self| {
+            words(&code.text).filter_map(|word| Language::named(&word)).any(Language::minds_blanks)
+        };
+        let both = [self, other];
+        let blanks =
+            self.asks_about_layout(other) || both.iter().any(|code| commands(&code.text) || minds(code));
+        if !is_beside && !both.iter().all(|code| code.has_some()) {
+            return false;
+        }
+        let read = |code: &Self| Request::read(&code.text, is_beside, blanks);
+        matches!((read(self), read(other)), (Some(x), Some(y)) if x.same(&y))
     }
 
     /// Whether a name of one has small letters alone in the other: "getUser" and "getuser".

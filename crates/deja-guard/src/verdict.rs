@@ -128,7 +128,12 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
-    judged(asked, candidate, Terms { cosine, threshold, strictness, extent: Extent::Whole })
+    let verdict = judged(asked, candidate, Terms { cosine, threshold, strictness, extent: Extent::Whole });
+    let beside = || [asked, candidate].map(|prompt| prompt.beside_code.as_deref().map(|beside| &beside.code));
+    if verdict.refused.is_some() && asked.code.asks_same(&candidate.code, beside()) {
+        return Verdict::PASS;
+    }
+    verdict
 }
 
 /// How near two texts are, how near they must be, and what of them is judged.

@@ -64,6 +64,11 @@ fn blank(c: char) -> bool {
     c.is_whitespace() || c == '`'
 }
 
+/// Whether a command stands in `text`, whose words blanks part.
+pub(crate) fn commands(text: &str) -> bool {
+    text.split(blank).any(|token| COMMANDS.contains(&token))
+}
+
 /// The pieces of code in `text`.
 pub(crate) fn pieces(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();

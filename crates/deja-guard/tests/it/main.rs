@@ -21,6 +21,7 @@ mod proofs;
 mod properties;
 mod reasons;
 mod replaced;
+mod requests;
 mod rewordings;
 mod texts;
 mod typed;

@@ -1,0 +1,63 @@
+//! What is asked of code, in other words around the same code.
+
+use crate::reasons::{all_passed, all_refused};
+
+/// One answer serves whatever frame stands around the same code, and wherever it stands.
+#[test]
+fn a_frame_around_the_same_code_says_nothing() {
+    all_passed(
+        &[
+            ("what does =SUM(A1:A9,\">5\") do", "Explain this Excel formula: =SUM(A1:A9, \">5\")"),
+            ("Is this valid JSON? {\"a\": [1, 2]}", "is {\"a\":[1,2]} valid json"),
+            ("convert this json to yaml: {\"a\": 1}", "Please turn this JSON into YAML:\n{\"a\": 1}"),
+            ("what's wrong with SELECT * FORM users", "SELECT * FORM users - what is wrong?"),
+            ("refactor foo(x) { return x }", "Please clean up this code: foo(x) { return x }"),
+            ("What does this do?\n```go\nf(1)\n```", "Explain this Go function:\n```go\nf(1)\n```"),
+            ("What is printed?\n```js\nf(1)\n```", "what's the output of this snippet?\n```js\nf(1);\n```"),
+            ("Find the bug:\n```js\nf(1)\n```", "This function has a bug. Where is it?\n```js\nf(1)\n```"),
+            (
+                "Speed this up:\n```sql\nSELECT 1 FROM t\n```",
+                "How can I make this query faster?\n```sql\nselect 1 from t;\n```",
+            ),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("what does =SUM(A1:A9,\">5\") do", "Explain this Excel formula: =SUM(A1:A9, \"<5\")"),
+            ("Is this valid JSON? {\"a\": [1, 2]}", "is {\"a\":[1,2]} valid yaml"),
+            ("convert this json to yaml: {\"a\": 1}", "Please turn this JSON into TOML:\n{\"a\": 1}"),
+            ("Rename this class:\n```js\nf(1)\n```", "Rename this function:\n```js\nf(1)\n```"),
+            ("Explain this Ruby code:\n```\nf(1)\n```", "Explain this Python code:\n```\nf(1)\n```"),
+            ("What is printed?\n```js\nf(1)\n```", "what's the output of this snippet?\n```js\nf(2);\n```"),
+            ("What is printed?\n```js\nf(1)\n```", "What is returned?\n```js\nf(1)\n```"),
+            ("What does `.a .b` select?", "What does `.a.b` select?"),
+            ("What does return 0; mean in C?", "What does mean 0; return in C?"),
+            ("remove foo() from the list", "remove the list from foo()"),
+            ("Explain `Foo` in Java", "What does `foo` do in Java?"),
+            ("how do i call arr.map() in javascript", "how do i call arr.map() in java"),
+        ],
+        0.92,
+    );
+}
+
+/// Who pastes an error alone wants to know what it means, where it comes from and what to do.
+#[test]
+fn an_error_alone_asks_all_about_it() {
+    let error = "ModuleNotFoundError: No module named 'yaml'";
+    all_passed(
+        &[
+            (error, "how do i fix ModuleNotFoundError: No module named 'yaml'"),
+            (error, "What does ModuleNotFoundError: No module named 'yaml' mean?"),
+            ("How do I solve fatal: not a git repository?", "fatal: not a git repository, what should I do?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            (error, "how do i fix ModuleNotFoundError: No module named 'toml'"),
+            (error, "how do i reproduce ModuleNotFoundError: No module named 'yaml'"),
+        ],
+        0.92,
+    );
+}
