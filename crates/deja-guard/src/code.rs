@@ -8,6 +8,7 @@
 mod bare;
 mod layout;
 mod lines;
+mod messages;
 mod names;
 mod request;
 
@@ -144,8 +145,9 @@ impl Code {
             && !self.lowers(other)
     }
 
-    /// Whether both ask the same of the same code in other words. `beside` are what they say beside their blocks.
-    pub(crate) fn asks_same(&self, other: &Self, beside: [Option<&Self>; 2]) -> bool {
+    /// Whether both ask the same of the same code in other words, or another thing; if that is known. `beside` are what they say
+    /// beside their blocks.
+    pub(crate) fn asks_same(&self, other: &Self, beside: [Option<&Self>; 2]) -> Option<bool> {
         if let [Some(x), Some(y)] = beside
             && self.same_blocks(other)
         {
@@ -153,7 +155,8 @@ impl Code {
         }
         let short = |code: &Self| code.blocks.iter().all(|block| !block.contains('\n'));
         let fenced = |code: &Self| code.text.contains("```") || code.text.contains("~~~");
-        short(self) && short(other) && !fenced(self) && !fenced(other) && self.requests_same(other, false)
+        let readable = [self, other].iter().all(|code| code.has_some() && short(code) && !fenced(code));
+        if readable { self.requests_same(other, false) } else { None }
     }
 
     fn has_some(&self) -> bool {
@@ -161,18 +164,16 @@ impl Code {
         pieces || !self.runs.is_empty() || request::is_message(&self.text)
     }
 
-    fn requests_same(&self, other: &Self, is_beside: bool) -> bool {
+    fn requests_same(&self, other: &Self, is_beside: bool) -> Option<bool> {
         let minds = |code: &Self| {
             words(&code.text).filter_map(|word| Language::named(&word)).any(Language::minds_blanks)
         };
         let both = [self, other];
         let blanks =
             self.asks_about_layout(other) || both.iter().any(|code| commands(&code.text) || minds(code));
-        if !is_beside && !both.iter().all(|code| code.has_some()) {
-            return false;
-        }
         let read = |code: &Self| Request::read(&code.text, is_beside, blanks);
-        matches!((read(self), read(other)), (Some(x), Some(y)) if x.same(&y))
+        let (x, y) = (read(self)?, read(other)?);
+        if x.same(&y) { Some(true) } else { x.differs(&y).then_some(false) }
     }
 
     /// Whether a name of one has small letters alone in the other: "getUser" and "getuser".
@@ -220,6 +221,9 @@ impl Code {
 
     /// Why the code of one is not that of the other.
     pub(crate) fn differs(&self, other: &Self) -> Option<Reason> {
+        if messages::differ(&self.text, &other.text) {
+            return Some(Reason::Words);
+        }
         if self.same(other)
             && self.bare == other.bare
             && self.runs == other.runs
@@ -241,6 +245,9 @@ impl Code {
             let holds = |x: &Run, y: &Run| x.iter().all(|token| y.contains(token));
             let turned = holds(x, y) && holds(y, x);
             return Some(if turned { Reason::Order } else { Reason::Words });
+        }
+        if self.names.led_otherwise(&other.names) {
+            return Some(Reason::Words);
         }
         if self.spans_turned(other) || self.names.turned(&other.names) {
             return Some(Reason::Order);

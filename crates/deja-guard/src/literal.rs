@@ -38,6 +38,7 @@ pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool
     all.extend(unseen(text));
     all.extend(text.contains("http://").then(|| "http:".to_owned()));
     all.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
+    all.extend(folders(text));
     all.extend(escapes(text));
     all.extend(operators(text));
     all.extend(calls_with_colon(text));
@@ -101,6 +102,14 @@ fn option(word: &str) -> Option<&str> {
         && name.len() <= longest
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '='));
     named.then_some(word)
+}
+
+/// `.` and `..` behind a command that takes a folder. Elsewhere they end a sentence.
+fn folders(text: &str) -> Vec<String> {
+    const COMMANDS: [&str; 10] = ["cd", "ls", "du", "find", "tree", "cp", "mv", "rm", "add", "build"];
+    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches('`')).collect();
+    let named = words.windows(2).filter(|two| COMMANDS.contains(&two[0]) && matches!(two[1], "." | ".."));
+    named.map(|two| two[1].to_owned()).collect()
 }
 
 /// `\\d`, `%M`: a backslash, or a percent sign that stands behind no number, and a letter.

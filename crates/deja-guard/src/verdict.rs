@@ -128,12 +128,16 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
-    let verdict = judged(asked, candidate, Terms { cosine, threshold, strictness, extent: Extent::Whole });
-    let beside = || [asked, candidate].map(|prompt| prompt.beside_code.as_deref().map(|beside| &beside.code));
-    if verdict.refused.is_some() && asked.code.asks_same(&candidate.code, beside()) {
-        return Verdict::PASS;
+    let terms = Terms { cosine, threshold, strictness, extent: Extent::Whole };
+    let verdict = judged(asked, candidate, terms);
+    let beside = [asked, candidate].map(|prompt| prompt.beside_code.as_deref().map(|beside| &beside.code));
+    match (asked.code.asks_same(&candidate.code, beside), verdict.refused) {
+        (Some(true), Some(_)) => Verdict::PASS,
+        (Some(false), None) if terms.threshold >= LOWEST_THRESHOLD => {
+            Verdict { uncertain: false, ..Verdict::UNPROVED }
+        }
+        _ => verdict,
     }
-    verdict
 }
 
 /// How near two texts are, how near they must be, and what of them is judged.

@@ -1,4 +1,4 @@
-//! Names in code among prose whose case counts, and arrows, whose ends do.
+//! Names in code among prose whose case counts, arrows, whose ends do, and the keywords and quotes of what is called and quoted.
 
 use super::bare::words;
 use crate::lexicon::lexicon;
@@ -38,6 +38,10 @@ pub(super) struct Names {
     lowered: Vec<String>,
     /// From what to what an arrow points, in lower case.
     arrows: Vec<[String; 2]>,
+    /// Keywords and the calls behind them: "await f()".
+    led: Vec<[String; 2]>,
+    /// Quotes and what they hold, where a shell or a language fills in what both quotes hold or one of them.
+    filled: Vec<[String; 2]>,
 }
 
 impl Names {
@@ -72,7 +76,9 @@ impl Names {
         }
         cased.truncate(MOST);
         lowered.truncate(MOST);
-        Self { cased, lowered, arrows: arrows(text) }
+        let mut arrows = arrows(text);
+        arrows.extend(operands(text));
+        Self { cased, lowered, arrows, led: led(text), filled: filled(text) }
     }
 
     /// Whether a name stands in `text` in small letters, and not in its `own`: who writes capitals elsewhere means another one.
@@ -83,7 +89,18 @@ impl Names {
     }
 
     pub(super) fn same(&self, other: &Self) -> bool {
-        !self.recased(other) && !self.turned(other)
+        !self.recased(other) && !self.turned(other) && !self.led_otherwise(other)
+    }
+
+    /// Whether another keyword stands before a call, or other quotes around what is filled in.
+    pub(super) fn led_otherwise(&self, other: &Self) -> bool {
+        let differ = |x: &[[String; 2]], y: &[[String; 2]]| {
+            x.iter().any(|pair| !y.contains(pair) && y.iter().any(|other| other[1] == pair[1]))
+        };
+        differ(&self.led, &other.led)
+            || differ(&other.led, &self.led)
+            || differ(&self.filled, &other.filled)
+            || differ(&other.filled, &self.filled)
     }
 
     /// Whether a name of one is a name of the other in another case. Of what is all in capitals the case is a habit: `MAX(x)`.
@@ -144,5 +161,69 @@ fn arrows(text: &str) -> Vec<[String; 2]> {
             }
         }
     }
+    found
+}
+
+/// Words of assembly whose operands have an order.
+const INSTRUCTIONS: [&str; 34] = [
+    "mov", "movl", "movq", "movb", "movzx", "movsx", "add", "addl", "addq", "sub", "subl", "subq", "xor",
+    "and", "or", "cmp", "lea", "imul", "shl", "shr", "sar", "cmov", "cmove", "xchg", "ldr", "str", "adc",
+    "sbb", "addi", "lw", "sw", "movaps", "movups", "bt",
+];
+
+/// The two operands of an instruction: "mov eax, ebx".
+fn operands(text: &str) -> Vec<[String; 2]> {
+    let tokens: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c == '`').filter(|t| !t.is_empty()).collect();
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate().take(MOST) {
+        let Some(behind) = tokens.get(at + 1).filter(|_| INSTRUCTIONS.contains(token)) else { continue };
+        let two = match behind.split_once(',') {
+            Some((to, "")) => tokens.get(at + 2).map(|from| (to, *from)),
+            two => two,
+        };
+        found.extend(two.map(|(to, from)| {
+            [to, from].map(|name| name.trim_end_matches(['.', '?', '!', ',', ';', ':']).to_lowercase())
+        }));
+    }
+    found
+}
+
+/// Keywords that may stand before a call.
+const LEADING: [&str; 18] = [
+    "await", "async", "defer", "go", "new", "delete", "typeof", "sizeof", "yield", "return", "throw",
+    "raise", "void", "not", "assert", "del", "import", "static",
+];
+
+fn led(text: &str) -> Vec<[String; 2]> {
+    let mut tokens = text.split(|c: char| c.is_whitespace() || c == '`').filter(|token| !token.is_empty());
+    let (mut found, mut before) = (Vec::new(), "");
+    while found.len() < MOST
+        && let Some(token) = tokens.next()
+    {
+        if LEADING.contains(&before) && token.contains('(') && token.starts_with(is_word) {
+            found
+                .push([before.to_owned(), token.trim_end_matches(['.', '?', '!', ',', ';', ':']).to_owned()]);
+        }
+        before = token;
+    }
+    found
+}
+
+/// "$HOME" and '$HOME', `"#{x}"`, "a\\n".
+fn filled(text: &str) -> Vec<[String; 2]> {
+    let mut found = Vec::new();
+    if !text.contains(['$', '#', '\\']) {
+        return found;
+    }
+    for quote in ["\"", "'"] {
+        for line in text.lines() {
+            let parts: Vec<&str> = line.split(quote).collect();
+            let inner = parts.iter().skip(1).step_by(2).take(parts.len().saturating_sub(1) / 2);
+            let fills = |part: &&&str| part.contains(['$', '\\']) || part.contains("#{");
+            found.extend(inner.filter(fills).map(|part| [quote.to_owned(), (*part).to_owned()]));
+        }
+    }
+    found.truncate(MOST);
     found
 }

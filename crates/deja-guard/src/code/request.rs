@@ -117,14 +117,7 @@ impl Request {
             x.is_message && x.tasks.is_empty() && !x.rest.is_empty() && y.tasks.iter().all(all_about)
         };
         let asked = self.tasks == other.tasks || pasted(self, other) || pasted(other, self);
-        let same = |x: &Token, y: &Token| {
-            if x.exact || y.exact {
-                x.text == y.text
-            } else {
-                x.lower == y.lower || self.is_beside && other.is_beside && x.stem == y.stem
-            }
-        };
-        nouns && spoken && within && asked && same_but_for_place(&self.rest, &other.rest, same)
+        nouns && spoken && within && asked && self.same_rest(other)
     }
 
     /// Names of functions have no case in SQL.
@@ -139,6 +132,25 @@ impl Request {
                 name.text = name.lower.clone();
             }
         }
+    }
+
+    /// Whether both want different things of the same code: tests for it and a review of it.
+    pub(super) fn differs(&self, other: &Self) -> bool {
+        let wants = |x: &Self| x.tasks.first().and_then(|task| frames::group(task));
+        let both = wants(self).zip(wants(other)).is_some_and(|(x, y)| x != y);
+        let pasted = self.is_message || other.is_message;
+        both && !pasted && self.tasks.len() == 1 && other.tasks.len() == 1 && self.same_rest(other)
+    }
+
+    fn same_rest(&self, other: &Self) -> bool {
+        let same = |x: &Token, y: &Token| {
+            if x.exact || y.exact {
+                x.text == y.text
+            } else {
+                x.lower == y.lower || self.is_beside && other.is_beside && x.stem == y.stem
+            }
+        };
+        same_but_for_place(&self.rest, &other.rest, same)
     }
 
     /// "Please", "can you", "how do I", where a clause begins.

@@ -61,3 +61,90 @@ fn an_error_alone_asks_all_about_it() {
         0.92,
     );
 }
+
+#[test]
+fn another_task_for_the_same_code_is_another_request() {
+    all_refused(
+        &[
+            ("Write tests for add(a,b)", "Review add(a,b)"),
+            ("Optimize f(x, 1)", "Explain f(x, 1)"),
+            ("Refactor `f(x, 1)`", "Document `f(x, 1)`"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Write tests for add(a,b)", "Please add tests for add(a, b)"),
+            ("What does f(x, 1) print?", "What is the output of f(x, 1)?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn a_keyword_before_a_call_and_the_operands_of_an_instruction() {
+    all_refused(
+        &[
+            ("in go, what does defer wg.Done() do", "in go, what does go wg.Done() do"),
+            ("what happens on return f(x)", "what happens on throw f(x)"),
+            ("what does mov eax, ebx do", "what does mov ebx, eax do"),
+            ("what does `sub r1,r2` do", "what does `sub r2,r1` do"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("in go, what does defer wg.Done() do", "What does `defer wg.Done()` do in Go?"),
+            ("what does mov eax, ebx do", "What does `mov eax, ebx` do?"),
+            ("do cats, dogs and birds see colors", "do dogs, cats and birds see colors"),
+        ],
+        0.92,
+    );
+}
+
+/// A message of a program is pasted, so nobody says it in other words.
+#[test]
+fn another_word_in_a_message_is_another_message() {
+    all_refused(
+        &[
+            (
+                "x509: certificate signed by unknown authority in docker pull",
+                "x509: certificate has expired or is not yet valid in docker pull",
+            ),
+            (
+                "why do I get fatal: refusing to merge unrelated histories",
+                "why do I get fatal: refusing to fetch into current branch",
+            ),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            (
+                "x509: certificate signed by unknown authority in docker pull",
+                "docker pull says x509: certificate signed by unknown authority",
+            ),
+            ("Error: where is my order?", "Error: where's my order?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn quotes_count_around_what_is_filled_in() {
+    all_refused(
+        &[
+            ("Explain echo '$HOME'", "what does echo \"$HOME\" do"),
+            ("what does cd .. do", "what does cd . do"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Explain echo 'hello'", "Explain echo \"hello\""),
+            ("what is '$HOME'", "what is $HOME"),
+            ("I went to the cd .. shop, is it open?", "I went to the cd .. shop, is it open"),
+        ],
+        0.92,
+    );
+}

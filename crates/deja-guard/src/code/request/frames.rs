@@ -223,6 +223,20 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("cause", &["why"], &[]),
 ];
 
+/// What a task is near to: one answer may serve all of a group. Nothing is known of a question "why".
+pub(super) fn group(task: &str) -> Option<u8> {
+    Some(match task {
+        "explain" | "print" | "return" | "match" => 0,
+        "optimize" => 1,
+        "fix" | "bug" | "review" => 2,
+        "test" => 3,
+        "complexity" => 4,
+        "refactor" | "simplify" => 5,
+        "document" | "comment" => 6,
+        _ => return None,
+    })
+}
+
 /// Languages and formats, each with its other names.
 const LANGUAGES: [(&str, &[&str]); 58] = [
     ("javascript", &["js"]),
