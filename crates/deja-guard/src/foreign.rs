@@ -122,13 +122,13 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     // "Was ist", "was kostet": German.
     let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
     let marks = count(IS_MARK) + usize::from(was);
-    // They say so beside others only: "wat" is typed for "what", and "de" is part of names.
+    // They say so beside others only: "wat" is typed for "what".
     let weak = text.split(|c: char| !c.is_alphanumeric()).take(60).filter(|word| is_weak_mark(word)).count();
     let other = if marks + weak > 1 { marks + weak } else { marks };
     let english = count(IS_ENGLISH) - usize::from(was);
     let strong = pieces.iter().take(60).filter(|p| listed(IS_MARK, &p.text) && !is_article(&p.text)).count();
     // Words of other languages too.
-    let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in")).count();
+    let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
     let accented = letters > latin;
     let unknown = pieces
         .iter()
@@ -168,7 +168,12 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,
-        (false, true) => Grammar::of(pieces.iter().take(60).map(|p| p.text.as_str())),
+        // As typed: a piece may be "what" for "wat".
+        (false, true) => {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            let words: Vec<String> = words.take(60).map(str::to_lowercase).collect();
+            Grammar::of(words.iter().map(String::as_str))
+        }
         (false, false) => Grammar::English,
     };
     let maybe = !(sure || is_code || too_long);
@@ -193,7 +198,7 @@ fn is_compound(word: &str) -> bool {
 }
 
 fn is_weak_mark(word: &str) -> bool {
-    matches!(word, "wat" | "Wat" | "de" | "De" | "er")
+    matches!(word, "wat" | "Wat" | "er")
 }
 
 impl Foreign {
@@ -325,6 +330,8 @@ impl Foreign {
     }
 
     fn negation(&mut self, text: String) {
+        // "Nao" is typed for "não".
+        let text = if text.is_ascii() { text } else { typed::unmarked(&text) };
         self.negations.push(text.clone());
         self.add(text, Kind::Negation, false);
     }

@@ -11,9 +11,10 @@ const ADVERBS: [&str; 7] = ["왜", "언제", "어떻게", "어디서", "어디�
 /// Adverbs, which end like nouns with their particle.
 const WHOLE: [&str; 8] = ["어디", "얼마", "누구", "무엇", "어느", "가장", "제일", "우리나라"];
 
-/// Particles of whom it is done to, and of who does it or what it is about.
+/// Particles of whom it is done to, of who does it, and of what it is about: behind a syllable with an end, and behind another.
 const OBJECT: [char; 2] = ['을', '를'];
-const SUBJECT: [char; 4] = ['이', '가', '은', '는'];
+const DOERS: [char; 2] = ['이', '가'];
+const TOPIC: [char; 2] = ['은', '는'];
 
 /// How questions end, behind the stem of a verb.
 const QUESTIONS: [&str; 22] = [
@@ -89,20 +90,18 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
             continue;
         }
         let mut noun = (*word).to_owned();
-        if let Some(bare) = noun.strip_suffix(OBJECT).filter(|bare| !bare.is_empty()).map(str::len) {
+        if let Some(bare) = without(&noun, OBJECT) {
             noun.truncate(bare);
             roles.push(format!("{noun}{SUFFERS}"));
         } else {
-            let does = noun.ends_with(['이', '가']);
+            let does = without(&noun, DOERS).is_some();
             // A noun may end like its particle: "고양이", "고양이가".
             for _ in 0..2 {
-                if let Some(bare) =
-                    noun.strip_suffix(SUBJECT).filter(|bare| bare.chars().count() > 1).map(str::len)
-                {
+                if let Some(bare) = without(&noun, DOERS).or_else(|| without(&noun, TOPIC)) {
                     noun.truncate(bare);
                 }
             }
-            if does && noun != *word {
+            if does {
                 roles.push(format!("{noun}{DOES}"));
             }
             if let Some(bare) = noun.strip_suffix('의').filter(|bare| bare.chars().count() > 1).map(str::len)
@@ -127,6 +126,17 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
         words.insert(0, "어떻게".to_owned());
     }
     (words.join(" "), roles)
+}
+
+/// The length of `noun` without its particle.
+fn without(noun: &str, [ended, open]: [char; 2]) -> Option<usize> {
+    let (bare, particle) = noun
+        .strip_suffix(ended)
+        .map(|bare| (bare, true))
+        .or_else(|| Some((noun.strip_suffix(open)?, false)))?;
+    let last = bare.chars().next_back().filter(|c| is_syllable(*c))?;
+    let ends = !(u32::from(last) - FIRST).is_multiple_of(ENDS);
+    (ends == particle).then_some(bare.len())
 }
 
 fn is_syllable(c: char) -> bool {

@@ -39,6 +39,8 @@ struct Table {
     /// By their first word: they end a text and are put before it.
     front: HashMap<String, Vec<Way>>,
     frame: HashMap<String, Vec<(Way, Part)>>,
+    /// By their first word, the longest first: what one asks to be done.
+    ask: HashMap<String, Vec<Way>>,
     /// Stems of verbs, with their language, and the one that stands for them.
     verb: HashMap<(usize, String), &'static str>,
     /// The first words of the ways that stand for others.
@@ -70,13 +72,14 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             }
             match what {
                 "same" => table.same.entry(key).or_default().push(way),
+                "ask" => table.ask.entry(key).or_default().push(way),
                 "front" => table.front.entry(key).or_default().push(way),
                 "frame" => table.frame.entry(key).or_default().push((way, part)),
                 _ => drop(table.verb.insert((language, key), plain)),
             }
         }
     }
-    for ways in table.same.values_mut().chain(table.front.values_mut()) {
+    for ways in table.same.values_mut().chain(table.front.values_mut()).chain(table.ask.values_mut()) {
         ways.sort_by_key(|way| std::cmp::Reverse(way.words.len()));
     }
     for ways in table.frame.values_mut() {
@@ -141,20 +144,34 @@ pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
     if plain.text.contains(':') {
         return Plain { text: text.to_owned(), framed: false, asked: false };
     }
+    ask(&mut plain, &languages);
     front(&mut plain.text, &languages);
     let shown: Vec<usize> = languages.iter().copied().filter(|at| grammar.shows(*at, text)).collect();
     plain.text = numerals::digits(&same(&plain.text, &languages), &shown);
     plain
 }
 
+/// What `word` is with an article behind it.
+fn contracted(word: &str) -> &'static [&'static str] {
+    match word {
+        "de" => &["del", "da", "do", "das", "dos", "du", "des", "d"],
+        "di" => &["del", "della", "dello", "dell", "dei", "delle", "degli"],
+        "em" => &["no", "na", "nos", "nas"],
+        "a" => &["al", "alla", "allo", "au", "aux"],
+        _ => &[],
+    }
+}
+
 /// Whether nothing but blanks, hyphens and apostrophes is between the words that make `way`.
 fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
     let said = words.get(..way.words.len()).is_some_and(|said| {
-        said.iter().zip(&way.words).all(|(word, way)| word.text == *way)
-            && said.windows(2).all(|two| {
-                let between = &text[two[0].end..two[1].begin];
-                between.chars().all(|c| matches!(c, ' ' | '-' | '\'' | '’') || marks && c == ',')
-            })
+        let last = way.words.len() - 1;
+        said.iter().zip(&way.words).enumerate().all(|(at, (word, way))| {
+            word.text == *way || at == last && at > 0 && contracted(way).contains(&word.text.as_str())
+        }) && said.windows(2).all(|two| {
+            let between = &text[two[0].end..two[1].begin];
+            between.chars().all(|c| matches!(c, ' ' | '-' | '\'' | '’') || marks && c == ',')
+        })
     });
     said && (!way.ends || words.len() == way.words.len())
 }
@@ -192,10 +209,53 @@ fn front(text: &mut String, languages: &[usize]) {
         });
         if let Some(way) = found {
             let what = text[..said[at].begin].trim().trim_end_matches([',', ' ', '¿']);
+            let what = what.trim_start_matches(['¿', ' ']);
+            // "Si pierdo mi vuelo, ¿qué hago?"
+            let what = match what.split_once(' ') {
+                Some((first, rest)) if way.plain.ends_with(&format!(" {}", bare_word(first))) => rest,
+                _ => what,
+            };
             *text = format!("{} {what}?", way.plain);
             return;
         }
     }
+}
+
+/// "Kannst du ein Gedicht schreiben" and "schreiben Sie ein Gedicht" are "schreib ein Gedicht".
+fn ask(plain: &mut Plain, languages: &[usize]) {
+    let said = words(&plain.text);
+    let find = |at: usize, mark: bool| {
+        let ways = TABLE.ask.get(&said.get(at)?.text)?;
+        ways.iter().find(|way| {
+            languages.contains(&way.language)
+                && stands(&plain.text, &said[at..], way, false)
+                && (!mark || at + way.words.len() == said.len())
+        })
+    };
+    let able = said.first().and_then(|first| {
+        TABLE.frame.get(&first.text)?.iter().find(|(way, part)| {
+            *part == Part::Able && languages.contains(&way.language) && stands(&plain.text, &said, way, false)
+        })
+    });
+    let mut begin = able.map_or(0, |(way, _)| way.words.len());
+    let courteous = |word: &Word| matches!(word.text.as_str(), "bitte" | "mal" | "kurz" | "por" | "favor");
+    while said.get(begin).is_some_and(courteous) {
+        begin += 1;
+    }
+    let (from, to, verb) = if let Some(way) = find(begin, false) {
+        (begin + way.words.len(), said.len(), way.plain)
+    } else if begin > 0 || plain.asked {
+        let last = said.len().saturating_sub(1);
+        let Some(way) = find(last, true) else { return };
+        (begin, last, way.plain)
+    } else {
+        return;
+    };
+    if from >= to {
+        return;
+    }
+    plain.text = format!("{verb} {}", &plain.text[said[from].begin..said[to - 1].end]);
+    plain.asked = false;
 }
 
 /// Leaves out what stands before a question or a request and says nothing.

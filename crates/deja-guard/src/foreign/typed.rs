@@ -72,7 +72,7 @@ pub(super) fn unmarked(word: &str) -> String {
 /// `word` in small letters as the tables of phrases have it: without marks, and with one letter for those that are spelt as two.
 pub(super) fn bare_word(word: &str) -> String {
     let mut plain = String::with_capacity(word.len());
-    for c in word.chars().flat_map(char::to_lowercase) {
+    for c in word.chars().flat_map(char::to_lowercase).map(bare) {
         match c {
             'e' if plain.ends_with(['a', 'o', 'u']) => {}
             'ß' => plain.push_str("ss"),
@@ -81,7 +81,7 @@ pub(super) fn bare_word(word: &str) -> String {
             'ı' => plain.push('i'),
             'ł' => plain.push('l'),
             '\u{300}'..='\u{36f}' => {}
-            _ => plain.push(bare(c)),
+            _ => plain.push(c),
         }
     }
     plain

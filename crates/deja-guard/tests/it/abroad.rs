@@ -264,3 +264,72 @@ fn wird_is_not_wurde() {
     );
     all_passed(&[("Wann wurde der Dom gebaut?", "wann wurde der dom gebaut")], 0.92);
 }
+
+/// What one asks to be done, in the imperative or with "can you"; what one may and must.
+#[test]
+fn a_request_and_a_permission_have_one_form() {
+    all_passed(
+        &[
+            ("Schreib mir ein Gedicht über den Herbst", "Kannst du ein Gedicht über den Herbst schreiben?"),
+            ("Übersetze den Satz ins Englische", "Bitte übersetzen Sie den Satz ins Englische"),
+            ("Escríbeme un poema sobre el mar", "¿Puedes escribir un poema sobre el mar?"),
+            ("Traduis cette phrase en anglais", "Traduisez cette phrase en anglais s'il vous plaît"),
+            ("Escreva um poema sobre o mar", "Você pode escrever um poema sobre o mar?"),
+            ("Scrivimi una poesia sul mare", "Puoi scrivere una poesia sul mare?"),
+            ("Kun je een gedicht over de zee schrijven?", "Schrijf een gedicht over de zee"),
+            ("Напишите стихотворение о море", "Напиши мне стихотворение о море"),
+            ("Peut-on congeler le fromage ?", "Est-ce qu'on peut congeler du fromage ?"),
+            ("Faut-il laver le riz ?", "Il faut laver le riz ?"),
+            ("¿Es necesario lavar el arroz?", "¿Hay que lavar el arroz?"),
+            ("Pode congelar queijo?", "Posso congelar queijo?"),
+            ("Можно ли замораживать сыр?", "Можно замораживать сыр?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("Kannst du einen Brief schreiben?", "Kann ich einen Brief schreiben?"),
+            ("Schreib mir einen Brief", "Wie schreibe ich einen Brief?"),
+            ("Kannst du ein Gedicht schreiben?", "Kannst du ein Gedicht übersetzen?"),
+            ("Übersetze den Text ins Englische", "Übersetze den Text ins Deutsche"),
+            ("¿Se puede lavar el arroz?", "¿Hay que lavar el arroz?"),
+            ("Puis-je annuler ma commande ?", "Dois-je annuler ma commande ?"),
+            ("Posso viajar grávida?", "Preciso viajar grávida?"),
+            ("Czy można mrozić ser?", "Czy trzeba mrozić ser?"),
+            ("帮我写一首诗", "帮我翻译一首诗"),
+        ],
+        0.92,
+    );
+}
+
+/// Age, height, pay and place; what to do if; negations typed without marks.
+#[test]
+fn what_is_measured_has_one_form() {
+    all_passed(
+        &[
+            ("¿Qué edad tiene el rey?", "¿Cuántos años tiene el rey?"),
+            ("mi gato no come que hago", "¿Qué hago si mi gato no come?"),
+            ("Mon chat ne mange pas, que faire ?", "Que faire si mon chat ne mange pas ?"),
+            ("Qual a altura da torre Eiffel?", "Quanto mede a torre Eiffel?"),
+            ("Qual è l'età del Papa?", "Quanti anni ha il Papa?"),
+            ("Wat is de leeftijd van de paus?", "Hoe oud is de paus?"),
+            ("Wie viel verdient ein Lehrer?", "Was verdient ein Lehrer?"),
+            ("Где расположена Патагония?", "Где находится Патагония?"),
+            ("como nao engordar", "Como não engordar?"),
+            ("母の日はいつですか？", "母の日っていつ？"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("¿Qué edad tiene el rey?", "¿Cuánto mide el rey?"),
+            ("mi gato no come que hago", "¿Qué hago si mi gato come?"),
+            ("eu nao quero", "eu quero"),
+            ("Wie alt ist Messi?", "Wie groß ist Messi?"),
+            ("Wat is de beste telefoon?", "Wat is de slechtste telefoon?"),
+            ("母の日はいつ？", "母の日とは？"),
+            ("치즈를 먹어도 되나요?", "치즈가 먹어도 되나요?"),
+        ],
+        0.92,
+    );
+}
