@@ -227,7 +227,10 @@ impl Foreign {
         } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {
             self.loses |= listed(IS_LOSES, &text);
             self.push("#wins".to_owned());
-        } else if between || !matches!(c, '吗' | '呢' | '的' | '是' | '由' | '被' | '给') {
+        } else if between
+            || c == '的' && before == '谁'
+            || !matches!(c, '吗' | '呢' | '的' | '是' | '由' | '被' | '给')
+        {
             self.push(text);
         }
     }

@@ -110,7 +110,9 @@ fn stem(verb: &str, impersonal: bool, french: bool) -> Option<String> {
         ["ar", "er", "ir", "are", "ere", "ire", "re"].iter().filter_map(|end| base.strip_suffix(end));
     let root = infinitive.min_by_key(|root| root.len()).or_else(|| {
         if impersonal && !NAMED.contains(&base) {
-            base.strip_suffix(['a', 'e'])
+            // "Se desactivan", "si puliscono"
+            let one = base.strip_suffix("no").or_else(|| base.strip_suffix(['n', 'm'])).unwrap_or(base);
+            one.strip_suffix(['a', 'e', 'o'])
         } else if french {
             None
         } else {

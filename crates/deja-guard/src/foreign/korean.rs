@@ -86,7 +86,9 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
             continue;
         }
         if last && all.len() > 1 {
-            words.push(stem(word));
+            let asks = QUESTIONS.iter().any(|end| word.ends_with(end));
+            let noun = without(word, TOPIC).or_else(|| without(word, DOERS)).filter(|_| !asks);
+            words.push(noun.map_or_else(|| stem(word), |bare| word[..bare].to_owned()));
             continue;
         }
         let mut noun = (*word).to_owned();

@@ -176,6 +176,11 @@ fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
     said && (!way.ends || words.len() == way.words.len())
 }
 
+/// "Bitte" before a request.
+fn is_courtesy(word: &Word) -> bool {
+    matches!(word.text.as_str(), "bitte" | "mal" | "kurz" | "por" | "favor" | "per" | "favore")
+}
+
 fn same(text: &str, languages: &[usize]) -> String {
     let said = words(text);
     let mut out = String::with_capacity(text.len());
@@ -183,7 +188,9 @@ fn same(text: &str, languages: &[usize]) -> String {
     while at < said.len() {
         let rest = &said[at..];
         let found = TABLE.same.get(&rest[0].text).into_iter().flatten().find(|way| {
-            languages.contains(&way.language) && (!way.begins || at == 0) && stands(text, rest, way, false)
+            languages.contains(&way.language)
+                && (!way.begins || said[..at].iter().all(is_courtesy))
+                && stands(text, rest, way, false)
         });
         let Some(way) = found else {
             at += 1;
@@ -238,8 +245,7 @@ fn ask(plain: &mut Plain, languages: &[usize]) {
         })
     });
     let mut begin = able.map_or(0, |(way, _)| way.words.len());
-    let courteous = |word: &Word| matches!(word.text.as_str(), "bitte" | "mal" | "kurz" | "por" | "favor");
-    while said.get(begin).is_some_and(courteous) {
+    while said.get(begin).is_some_and(is_courtesy) {
         begin += 1;
     }
     let (from, to, verb) = if let Some(way) = find(begin, false) {

@@ -3,7 +3,9 @@
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
 use super::{Amount, Foreign, determiners, frames, moved, phrases, signs, typed, verbs};
-use crate::languages::{DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, listed};
+use crate::languages::{
+    DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, TURKISH_PLACE, listed,
+};
 use crate::scan::fraction;
 
 /// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
@@ -47,7 +49,7 @@ pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
         .flatten()
         .map_or((None, Vec::new()), |(signs, done_to)| (Some(signs), done_to));
     let said = signs.as_deref().unwrap_or(said);
-    let signs = said.chars().any(unspaced).then(|| frames::signs(said));
+    let signs = said.chars().any(unspaced).then(|| signs::polite(&frames::signs(said)));
     let chars: Vec<char> = signs.as_deref().unwrap_or(said).chars().map(digit).collect();
     let kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
     let mut reader = Reader {
@@ -272,6 +274,10 @@ impl Reader {
             moved::can(&mut out.words);
             if !quoted {
                 frames::what_is(&mut out.words);
+                verbs::modal_first(&mut out.words);
+                if out.grammar.is(TURKISH_PLACE) {
+                    verbs::turkish(&mut out.words);
+                }
                 frames::two_words(&mut out.words);
                 moved::sum(&mut out.words);
                 moved::difference(&mut out.words);

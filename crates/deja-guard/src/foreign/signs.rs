@@ -158,6 +158,10 @@ fn chinese(text: &str) -> String {
         let done = done.strip_prefix('面').unwrap_or(&done);
         said = format!("{place}怎么{done}");
     }
+    // "是怎么工作的"
+    if said.contains("怎么") && said.ends_with('的') {
+        said.pop();
+    }
     // "红烧肉怎么做" is "怎么做红烧肉".
     if let Some((what, done)) = said.split_once("怎么")
         && !what.is_empty()
@@ -186,10 +190,78 @@ fn percent(text: &str) -> String {
     format!("{before}{}%{}", &rest[..end], percent(&rest[end..]))
 }
 
+/// How a Japanese sentence ends, plain or polite: "買えますか" and "買える" are "買え", "動きますか" and "動く" are "動き".
+pub(super) fn polite(text: &str) -> String {
+    const PLAIN: &str = "うくぐすつぬぶむ";
+    const POLITE: &str = "いきぎしちにびみ";
+    const OPEN: &str = "えけげせてねべめれいきぎしちにびみ";
+    let said = text.trim_end_matches(['。', '？', '?', '！', '!']);
+    let bare =
+        ["のですか", "んですか", "のか", "の"].iter().find_map(|end| said.strip_suffix(end)).unwrap_or(said);
+    if !bare.chars().any(is_hiragana) {
+        return text.to_owned();
+    }
+    if let Some(stem) = ["ますか", "ます"].iter().find_map(|end| bare.strip_suffix(end)) {
+        return stem.to_owned();
+    }
+    let mut rest = bare.chars();
+    let (last, before) = (rest.next_back().unwrap_or(' '), rest.clone().next_back().unwrap_or(' '));
+    let verb = is_han(before) || is_hiragana(before);
+    if let Some(at) = PLAIN.chars().position(|c| c == last).filter(|_| verb) {
+        return rest.chain(POLITE.chars().nth(at)).collect();
+    }
+    match last {
+        'る' if OPEN.contains(before) => rest.collect(),
+        'る' if is_han(before) => rest.chain(['り']).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// "京都に電車で行く" is "電車で京都に行く": what stands before the verb, each with a particle of its own, in one order.
+fn ordered(text: &str) -> Option<String> {
+    const PARTICLES: [&str; 7] = ["が", "を", "に", "へ", "で", "から", "まで"];
+    let mut parts: Vec<(usize, &str)> = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    while at < text.len() {
+        let run = text[at..].find(|c| !is_hiragana(c)).map_or(text.len(), |end| at + end);
+        if run == at {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        match (&text[at..run], PARTICLES.iter().position(|particle| *particle == &text[at..run])) {
+            _ if run == text.len() || at == 0 => break,
+            // "茹で卵" is one word.
+            (_, Some(_)) if text[..at].ends_with('茹') => {}
+            (_, Some(which)) => {
+                parts.push((which, &text[begin..run]));
+                begin = run;
+            }
+            ("の", None) => {}
+            // The verb.
+            _ => break,
+        }
+        at = run;
+    }
+    let mut kinds: Vec<usize> = parts.iter().map(|(which, _)| *which).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    // Another particle behind the verb begins another clause.
+    let rest = &text[begin..];
+    let clause = rest.contains(['を', 'が']) || rest.contains("から");
+    if parts.len() < 2 || kinds.len() < parts.len() || clause {
+        return None;
+    }
+    parts.sort_unstable();
+    Some(parts.iter().map(|(_, part)| *part).chain([rest]).collect())
+}
+
 fn japanese(text: &str) -> String {
     let mut said = text.to_owned();
-    if said.contains(['。', '？', '?', '！', '!']) {
+    if said.contains(['。', '？', '?', '！', '!', '、']) {
         return said;
+    }
+    if let Some(ordered) = ordered(&said) {
+        said = ordered;
     }
     // "パソコンが重いのはなぜ" is "なぜパソコンが重い".
     let trimmed = said.strip_suffix("ですか").unwrap_or(&said);

@@ -1,6 +1,7 @@
 //! Verbs of other languages that say the same, and what is asked by an infinitive alone: "Drucker verbinden" asks how.
 
 use super::frames::is_infinitive;
+use super::typed::bare_word;
 use super::{Kind, Token, phrases};
 use crate::languages::{FRENCH_PLACE, GERMAN_PLACE, Grammar, ITALIAN_PLACE, PORTUGUESE_PLACE, SPANISH_PLACE};
 
@@ -129,6 +130,8 @@ pub(super) fn infinitive(words: &mut Vec<Token>, grammar: Grammar) {
         && first.kind == Kind::Word
         && first.text.len() > 3
         && is_infinitive(&first.text)
+        // "Mejor"
+        && !first.text.ends_with("or")
         && !MAKES.contains(&first.text.as_str())
     {
         let text = how.to_owned();
@@ -189,4 +192,89 @@ fn dutch_stem(verb: &str) -> String {
     };
     plain.push(end);
     plain
+}
+
+/// "Los perros pueden comer arroz" is "pueden los perros comer arroz".
+pub(super) fn modal_first(words: &mut [Token]) {
+    const MODALS: [&str; 16] = [
+        "puede",
+        "pueden",
+        "debe",
+        "deben",
+        "pode",
+        "podem",
+        "deve",
+        "devem",
+        "può",
+        "possono",
+        "peut",
+        "peuvent",
+        "можно",
+        "нельзя",
+        "нужно",
+        "devono",
+    ];
+    let modal = |word: &Token| word.kind == Kind::Word && MODALS.contains(&word.text.as_str());
+    let mut found = (0..words.len()).filter(|at| modal(&words[*at]));
+    let (Some(at), None) = (found.next(), found.next()) else { return };
+    let russian = !words[at].text.is_ascii() && words[at].text != "può";
+    let acts = words.get(at + 1).is_some_and(|next| is_infinitive(&next.text));
+    let whole = words[..at].iter().all(|word| word.kind == Kind::Word && !ASKS.contains(&word.text.as_str()));
+    if (1..=3).contains(&at) && whole && (russian || acts) {
+        words[..=at].rotate_right(1);
+    }
+}
+
+/// What begins a question whose order says who does it.
+const ASKS: [&str; 34] = [
+    "qué",
+    "que",
+    "quién",
+    "quien",
+    "quem",
+    "qui",
+    "chi",
+    "cosa",
+    "che",
+    "qual",
+    "cuál",
+    "quel",
+    "quelle",
+    "cómo",
+    "como",
+    "come",
+    "comment",
+    "#how",
+    "dónde",
+    "donde",
+    "onde",
+    "dove",
+    "où",
+    "cuándo",
+    "quando",
+    "quand",
+    "porqué",
+    "pourquoi",
+    "perché",
+    "кто",
+    "что",
+    "где",
+    "когда",
+    "как",
+];
+
+/// What a Turkish verb ends with behind "nasıl": "silerim", "silebilirim" and "silinir" ask the same.
+pub(super) fn turkish(words: &mut [Token]) {
+    const ENDS: [&str; 18] = [
+        "abilirim", "ebilirim", "abiliriz", "ebiliriz", "irim", "urum", "arim", "erim", "iriz", "uruz",
+        "ariz", "eriz", "ilir", "ulur", "inir", "unur", "abilir", "ebilir",
+    ];
+    let Some(last) = words.len().checked_sub(1).filter(|last| *last > 0) else { return };
+    if !matches!(words[last - 1].text.as_str(), "nasıl" | "nasil") || words[last].kind != Kind::Word {
+        return;
+    }
+    let verb = bare_word(&words[last].text);
+    if let Some(stem) = ENDS.iter().find_map(|end| verb.strip_suffix(end)).filter(|stem| stem.len() > 1) {
+        words[last].text = format!("{stem}-");
+    }
 }

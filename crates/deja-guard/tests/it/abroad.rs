@@ -333,3 +333,42 @@ fn what_is_measured_has_one_form() {
         0.92,
     );
 }
+
+/// What stands before a Japanese verb in any order, and polite or plain; "can" before who can; the forms of Turkish verbs.
+#[test]
+fn what_may_move_has_one_place() {
+    all_passed(
+        &[
+            ("京都に電車で行く方法", "電車で京都に行く方法"),
+            ("パソコンにスマホの写真を移す方法", "スマホの写真をパソコンに移す方法"),
+            ("切手はどこで買えますか？", "切手はどこで買える？"),
+            ("エンジンはどうやって動くのですか？", "エンジンはどのように動きますか？"),
+            ("ウイルスと細菌の違いは何ですか？", "ウイルスと細菌の違いを教えて"),
+            ("¿Los perros pueden comer arroz?", "¿Pueden los perros comer arroz?"),
+            ("Собакам можно рис?", "Можно ли собакам рис?"),
+            ("Sigarayı nasıl bırakırım?", "Sigarayı nasıl bırakabilirim?"),
+            ("¿Cómo desactivo las notificaciones?", "como se desactivan las notificaciones"),
+            ("柴油发动机是怎么工作的？", "柴油发动机怎么工作"),
+            ("病毒和细菌有什么区别？", "病毒和细菌的区别是什么？"),
+            ("우표는 어디에서 살 수 있나요?", "우표 어디서 살 수 있어?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("太郎が花子に本を貸す", "花子が太郎に本を貸す"),
+            ("太郎が本を読んで花子が絵を描く", "花子が本を読んで太郎が絵を描く"),
+            ("太郎が作った料理を花子に渡す", "花子が作った料理を太郎に渡す"),
+            ("スマホからPCに写真を送る方法", "PCからスマホに写真を送る方法"),
+            ("友達に本を贈る", "友達が本を贈る"),
+            ("この薬を飲む", "この薬を飲まない"),
+            ("El perro puede morder al gato", "El gato puede morder al perro"),
+            ("¿Dónde se esconde el gato?", "¿Dónde escondo el gato?"),
+            ("Кошке можно собаку?", "Собаке можно кошку?"),
+            ("Где можно курить?", "Можно курить?"),
+            ("Hesabımı nasıl açarım?", "Hesabımı nasıl kapatırım?"),
+            ("这是谁的", "这是谁"),
+        ],
+        0.92,
+    );
+}
