@@ -126,16 +126,16 @@ fn prompts_of_many_kinds_keep_their_figures() {
 fn what_is_typed_keeps_its_figures() {
     let typed = include_str!("../../data/typed.jsonl");
     let (lost, cut) = shares(typed, 0.85, Strictness::Standard);
-    assert!(lost <= 0.11 && cut >= 0.95, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.08 && cut >= 0.95, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
-/// The same in eight other languages: what is reworded passes by proof only, so a quarter of it is lost. The lines from 32 on were held
-/// out.
+/// The same in eight other languages: what is reworded passes by proof only. The lines from 32 on were held out until the rules of
+/// `abroad.rs` were written.
 #[test]
 fn other_languages_keep_their_figures() {
     let languages = include_str!("../../data/languages.jsonl");
     let (lost, cut) = shares(languages, 0.85, Strictness::Standard);
-    assert!(lost <= 0.26 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.03 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
 /// Near prompts and rewordings in twelve languages, the cosine taken for 0.92. The odd lines were tuned on.
@@ -143,7 +143,7 @@ fn other_languages_keep_their_figures() {
 fn pairs_from_abroad_keep_their_figures() {
     let abroad = include_str!("../../data/abroad.jsonl");
     let (lost, cut) = shares(abroad, 0.85, Strictness::Standard);
-    assert!(lost <= 0.18 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.17 && cut >= 1.0, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
 /// Near prompts and rewordings of everyday questions, written without a look at the guard, the cosine taken for 0.92. Three rules
