@@ -9,6 +9,8 @@ pub(crate) fn say_plainly(pieces: &mut Vec<Piece>) {
     drop_oath(pieces);
     keep_on(pieces);
     fold_state(pieces);
+    drop_undone(pieces);
+    free_of(pieces);
 }
 
 fn text(pieces: &[Piece], at: usize) -> &str {
@@ -41,6 +43,23 @@ fn drop_oath(pieces: &mut Vec<Piece>) {
     }
 }
 
+/// "Gluten free bread" is without gluten.
+fn free_of(pieces: &mut [Piece]) {
+    const FREE_OF: [&str; 14] = [
+        "gluten", "sugar", "dairy", "lactose", "fat", "nut", "meat", "alcohol", "caffeine", "salt", "soy",
+        "wheat", "ad", "oil",
+    ];
+    for at in 1..pieces.len() {
+        let what = FREE_OF.contains(&text(pieces, at - 1)) && !pieces[at].broken;
+        if what && text(pieces, at) == "free" {
+            pieces.swap(at - 1, at);
+            "without".clone_into(&mut pieces[at - 1].text);
+            let broken = std::mem::take(&mut pieces[at].broken);
+            pieces[at - 1].broken = broken;
+        }
+    }
+}
+
 /// "It does not stop beeping" is "it keeps beeping".
 fn keep_on(pieces: &mut Vec<Piece>) {
     /// The most words between "won't" and "stop": "why won't my old phone stop".
@@ -59,7 +78,7 @@ fn keep_on(pieces: &mut Vec<Piece>) {
     }
 }
 
-/// "My drain is clogged, how do I unclog it?" is "how do I unclog my clogged drain?", and what one undoes is clogged anyway.
+/// "My drain is clogged, how do I clean it?" is "how do I clean my clogged drain?".
 fn fold_state(pieces: &mut Vec<Piece>) {
     /// The most words of the thing.
     const THING: usize = 4;
@@ -82,14 +101,9 @@ fn fold_state(pieces: &mut Vec<Piece>) {
     if !alone || !one {
         return;
     }
-    let undone = |piece: &Piece| {
-        let base = piece.text.strip_prefix("un").unwrap_or_default();
-        !base.is_empty() && stem(base) == stem(text(pieces, state))
-    };
-    let undoes = pieces[asks..it].iter().any(undone);
     let mut said: Vec<Piece> = pieces[asks..it].to_vec();
     said.push(pieces[0].clone());
-    said.extend((!undoes).then(|| pieces[state].clone()));
+    said.push(pieces[state].clone());
     said.extend(pieces[1..verb].iter().cloned());
     said.extend(pieces[it + 1..].iter().cloned());
     let sentence = pieces[asks].sentence;
@@ -97,4 +111,20 @@ fn fold_state(pieces: &mut Vec<Piece>) {
         (piece.sentence, piece.broken) = (sentence, piece.broken && piece.sentence == sentence);
     }
     *pieces = said;
+}
+
+/// "Unlock my locked account": what one unlocks is locked anyway.
+fn drop_undone(pieces: &mut Vec<Piece>) {
+    /// How far behind the verb the state stands.
+    const NEAR: usize = 3;
+    let undone = (0..pieces.len()).find_map(|at| {
+        let base =
+            text(pieces, at).strip_prefix("un").filter(|base| base.len() > 2 && !base.ends_with("ed"))?;
+        let states =
+            |state: &usize| text(pieces, *state).ends_with("ed") && stem(text(pieces, *state)) == stem(base);
+        (at + 1..=at + NEAR).find(states)
+    });
+    if let Some(at) = undone.filter(|at| at + 1 < pieces.len() && !pieces[at + 1].broken) {
+        pieces.remove(at);
+    }
 }

@@ -267,7 +267,16 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
             (Some(Whose::Me), Some(Whose::You)) | (Some(Whose::You), Some(Whose::Me))
         );
     person
-        || same && (whose || his(a, b) || his(b, a) || which(p, q) || which(q, p) || how(a, b) || how(b, a))
+        || same
+            && (whose
+                || his(a, b)
+                || his(b, a)
+                || done_to(a, b)
+                || done_to(b, a)
+                || which(p, q)
+                || which(q, p)
+                || how(a, b)
+                || how(b, a))
         || one && (illustrates(p, q) || illustrates(q, p) || p.part != q.part)
         || one && a.form.requests && b.form.requests && p.again != q.again
         || each && (measured(p.measure, q.measure) || two(p.stage, q.stage) || two(p.causal, q.causal))
@@ -289,6 +298,18 @@ fn his(a: &Prompt, b: &Prompt) -> bool {
     let says = |prompt: &Prompt, word: &str| prompt.possessives.iter().any(|other| other == word);
     let short = a.length.max(b.length) <= LONG && a.passive == b.passive;
     short && says(a, "his") && says(b, "her") && !says(a, "her") && !says(b, "his")
+}
+
+/// "He fired the company", "the company fired him".
+fn done_to(a: &Prompt, b: &Prompt) -> bool {
+    /// In longer prompts the pronouns of several sentences stand for one.
+    const SHORT: usize = 12;
+    let says = |prompt: &Prompt, word: &str| prompt.function.iter().any(|other| other == word);
+    let turns = |(does, undergoes): (&str, &str)| {
+        says(a, does) && !says(a, undergoes) && says(b, undergoes) && !says(b, does)
+    };
+    let active = !a.passive && !b.passive && a.length.max(b.length) <= SHORT;
+    active && [("he", "him"), ("they", "them")].into_iter().any(turns)
 }
 
 /// Whether one prompt is about one thing of a kind that the other does not speak of: "turn off location for one app".

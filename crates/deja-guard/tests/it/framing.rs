@@ -7,6 +7,7 @@ fn a_state_before_the_question() {
     all_passed(
         &[
             ("my account is locked how do i unlock it", "how do i unlock my account"),
+            ("my account is locked how do i unlock it", "how do i unlock my locked account"),
             ("my toilet is leaking, how do i fix it", "how do i fix a leaking toilet"),
             ("The door is jammed. How do I open it?", "How do I open a jammed door?"),
         ],
@@ -37,6 +38,15 @@ fn what_does_not_stop_goes_on() {
             ("how do i forward calls to voicemail", "how do i stop forwarding calls to voicemail"),
             ("why wont my phone stop restarting", "why wont my phone restart"),
         ],
+        0.92,
+    );
+}
+
+#[test]
+fn free_of_something_is_without_it() {
+    all_passed(&[("gluten free bread recipe", "recipe for bread without gluten")], 0.92);
+    all_refused(
+        &[("gluten free bread", "bread with gluten"), ("is the bread gluten free", "is the bread free")],
         0.92,
     );
 }

@@ -38,6 +38,8 @@ fn the_writer_did_it_or_somebody_else() {
             ("they refused my claim, what now", "i refused their claim, what now"),
             ("can i see who viewed my profile", "can i see who i viewed"),
             ("i was reported for spam", "i reported spam"),
+            ("the company fired him", "he fired the company"),
+            ("why did she leave him", "why did he leave her"),
             ("Did my bank cancel the transfer?", "Did I cancel the transfer?"),
         ],
         0.92,
