@@ -61,15 +61,6 @@ pub(crate) struct Point {
     stage: Option<usize>,
 }
 
-/// What becomes of an order and of money, in this order.
-const STAGES: [&[&str]; 5] = [
-    &["paid"],
-    &["shipped", "dispatched", "mailed", "posted"],
-    &["delivered", "received", "arrived"],
-    &["returned"],
-    &["refunded", "reimbursed"],
-];
-
 fn text(pieces: &[Piece], at: usize) -> &str {
     pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
@@ -162,9 +153,17 @@ fn part(pieces: &[Piece], at: usize) -> bool {
 
 /// Causes or effects, if a prompt speaks of one of them alone.
 fn causal(pieces: &[Piece]) -> Option<Causal> {
-    let says = |words: &[&str]| pieces.iter().any(|piece| words.contains(&stem(&piece.text).as_str()));
-    let cause = says(&["caus", "reason", "why", "origin"]);
-    let effect = says(&["result", "effect", "consequenc", "outcom", "impact", "aftermath"]);
+    let (mut cause, mut effect) = (false, false);
+    for piece in pieces {
+        match piece.text.as_str() {
+            "cause" | "causes" | "caused" | "reason" | "reasons" | "why" | "origin" | "origins" => {
+                cause = true;
+            }
+            "result" | "results" | "effect" | "effects" | "consequence" | "consequences" | "outcome"
+            | "outcomes" | "impact" | "aftermath" => effect = true,
+            _ => {}
+        }
+    }
     (cause != effect).then_some(if cause { Causal::Cause } else { Causal::Effect })
 }
 
@@ -202,11 +201,24 @@ fn moment(pieces: &[Piece]) -> Option<Moment> {
     }
 }
 
-/// The one stage that is spoken of.
+/// The one stage of an order or of money that is spoken of.
 fn stage(pieces: &[Piece]) -> Option<usize> {
-    let says = |stage: &[&str]| pieces.iter().any(|piece| stage.contains(&piece.text.as_str()));
-    let mut said = (0..STAGES.len()).filter(|at| says(STAGES[*at]));
-    said.next().filter(|_| said.next().is_none())
+    let mut said = None;
+    for piece in pieces {
+        let stage = match piece.text.as_str() {
+            "paid" => 1,
+            "shipped" | "dispatched" | "mailed" | "posted" => 2,
+            "delivered" | "received" | "arrived" => 3,
+            "returned" => 4,
+            "refunded" | "reimbursed" => 5,
+            _ => continue,
+        };
+        if said.is_some_and(|other| other != stage) {
+            return None;
+        }
+        said = Some(stage);
+    }
+    said
 }
 
 /// What "how" or "where" and the words behind it ask for: a measure, the manner, the place. Who asks how or where they can do

@@ -46,9 +46,6 @@ const WRITER: [&str; 2] = ["i", "we"];
 const BEING: [&str; 6] = ["was", "were", "been", "got", "being", "am"];
 const HAVING: [&str; 3] = ["have", "has", "had"];
 const PAST: [&str; 8] = ["was", "were", "been", "am", "have", "has", "had", "did"];
-const SKIPPED: [&str; 12] =
-    ["not", "just", "already", "also", "never", "ever", "then", "still", "again", "both", "all", "even"];
-
 /// What happens to one's things without anybody's will: "I lost it" is "it was lost".
 const MISHAPS: [&str; 12] = [
     "lose", "misplac", "forget", "break", "damag", "crack", "drop", "spill", "tear", "scratch", "miss",
@@ -98,27 +95,50 @@ fn text(pieces: &[Piece], at: usize) -> &str {
     pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
+/// What may stand between who does it and the verb.
+fn small(word: &str) -> bool {
+    let skipped = matches!(
+        word,
+        "not"
+            | "just"
+            | "already"
+            | "also"
+            | "never"
+            | "ever"
+            | "then"
+            | "still"
+            | "again"
+            | "both"
+            | "all"
+            | "even"
+    );
+    skipped || word.ends_with("ly")
+}
+
+/// How far behind "did" or "has" its verb stands.
+const HELPED: usize = 5;
+
 /// What was done by the verb at `at`, if it is one, and the small words before it show who did it.
 fn act(pieces: &[Piece], at: usize) -> Option<Act> {
     let text = |at: usize| text(pieces, at);
     let class = |at: usize| lexicon().class(text(at));
     let piece = &pieces[at];
-    if piece.kind != Kind::Word
-        || class(at) & (class::FUNCTION | class::AUXILIARY) != 0
-        || piece.text == "thought"
+    let helps = |piece: &Piece| matches!(piece.text.as_str(), "did" | "have" | "has" | "had");
+    if piece.kind != Kind::Word || piece.text == "thought" {
+        return None;
+    }
+    let own = class(at);
+    let past = is_past(&piece.text) || own & class::PARTICIPLE != 0;
+    // Most words are no verbs of the past: nothing more is looked up for them.
+    if !(past || pieces[at.saturating_sub(HELPED)..at].iter().any(helps))
+        || own & (class::FUNCTION | class::AUXILIARY) != 0
     {
         return None;
     }
     let sentence = |at: usize| pieces[at].sentence == piece.sentence;
     // The word before, small words aside.
-    let before = |at: usize| {
-        (0..at)
-            .rev()
-            .find(|at| !(SKIPPED.contains(&text(*at)) || text(*at).ends_with("ly")))
-            .filter(|at| sentence(*at))
-    };
+    let before = |at: usize| (0..at).rev().find(|at| !small(text(*at))).filter(|at| sentence(*at));
     let is = |at: Option<usize>, these: &[&str]| at.is_some_and(|at| these.contains(&text(at)));
-    let past = is_past(&piece.text) || class(at) & class::PARTICIPLE != 0;
     let next = pieces.get(at + 1).filter(|next| !next.broken && next.sentence == piece.sentence);
     let object = next.is_some_and(|next| matches!(next.text.as_str(), "me" | "us"));
     let transitive = next.is_some_and(|next| {
