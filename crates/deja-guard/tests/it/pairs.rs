@@ -172,3 +172,11 @@ fn tasks_keep_their_figures() {
     let (lost, cut) = shares(tasks, 0.85, Strictness::Standard);
     assert!(lost <= 0.10 && cut >= 0.92, "standard: lost {lost:.3}, cut {cut:.3}");
 }
+
+/// Near traps and rewordings of twenty subjects, written before the guard was read; the even lines were held out.
+#[test]
+fn probes_keep_their_figures() {
+    let probes = include_str!("../../data/probes.jsonl");
+    let (lost, cut) = shares(probes, 0.85, Strictness::Standard);
+    assert!(lost <= 0.04 && cut >= 0.90, "standard: lost {lost:.3}, cut {cut:.3}");
+}
