@@ -365,6 +365,44 @@ async fn rights_and_second_factors_are_given_and_taken_as_in_the_source() {
 }
 
 #[tokio::test]
+async fn another_account_with_the_same_address_gets_no_rights_and_loses_some() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let [ada, bob, carol] =
+        [(1, Role::Owner), (2, Role::Member), (3, Role::Owner)].map(|(n, role)| person(n, role));
+    let disabled = Operator { disabled: Some(bob.created), ..bob.clone() };
+    for theirs in [&ada, &disabled] {
+        source.create_operator(theirs, &change()).await.unwrap();
+    }
+    let other = |number, role, of: &Operator| Operator {
+        id: OperatorId::from_bytes([number; 16]),
+        role,
+        ..of.clone()
+    };
+    for ours in [&other(8, Role::Member, &ada), &other(9, Role::Owner, &bob), &carol] {
+        target.create_operator(ours, &change()).await.unwrap();
+    }
+    again(&source, &target).await;
+    let there = async |of: &Operator| target.operator(&of.email).await.unwrap().unwrap();
+    let (ada, bob) = (there(&ada).await, there(&bob).await);
+    assert!(ada.role == Role::Member && ada.disabled.is_none(), "{ada:?}");
+    assert!(bob.role == Role::Member && bob.disabled.is_some(), "{bob:?}");
+}
+
+#[tokio::test]
+async fn a_second_factor_that_the_source_never_had_stays() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let ada = person(1, Role::Owner);
+    for store in [&source, &target] {
+        store.create_operator(&ada, &change()).await.unwrap();
+    }
+    let factor =
+        SecondFactor { sealed_secret: vec![1], since: ada.created, last_step: 1, recovery: Vec::new() };
+    target.create_second_factor(ada.id, &factor, None, &change()).await.unwrap();
+    again(&source, &target).await;
+    assert_eq!(target.second_factor(ada.id).await.unwrap(), Some(factor));
+}
+
+#[tokio::test]
 async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
     let (source, target) = (MemoryStore::new(), MemoryStore::new());
     let from = admin(source.clone());
