@@ -315,6 +315,20 @@ async fn a_stream_says_whether_anybody_asked_for_its_tokens() {
 }
 
 #[tokio::test]
+async fn who_wants_nothing_stored_shares_no_call() {
+    for (store, calls) in [(true, 1), (false, 2)] {
+        let bench = Bench::new().await;
+        *bench.provider.passing.lock().unwrap() =
+            Arc::new(|_| Ok(passed(200, "text/event-stream", futures::stream::pending().boxed())));
+        let control = Control { store, ..Control::default() };
+        let ask = async || bench.live(Relay { control, ..streamed("reset|1") }).await;
+        let (first, second) = (ask().await, ask().await);
+        assert_eq!([first.joined, second.joined], [false, store]);
+        assert_eq!(bench.provider.count(), calls);
+    }
+}
+
+#[tokio::test]
 async fn whoever_labelled_the_same_question_otherwise_does_not_read_along() {
     let bench = Bench::new().await;
     let (feed, _) = bench.streams();
