@@ -7,6 +7,7 @@ use deja_core::cache::{Inserted, NewEntry};
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
+use futures::{StreamExt as _, stream};
 use tokio_postgres::Row;
 
 use super::super::PostgresStore;
@@ -14,10 +15,13 @@ use super::super::connections::{Connections, Params, Transaction};
 use super::super::fault::is_deadlock;
 use super::super::rows::{id, signed, to_json, uuid};
 use super::super::vectors;
+use super::count_of;
 use super::insert::insert;
 
 /// Entries of one transaction at most. Until its end whoever stores the same prompt waits: half a second and more beside a graph.
 const ROWS: usize = 128;
+/// Parts that are stored side by side: connections are few, and queries need them too.
+const SIDE_BY_SIDE: usize = 4;
 
 /// Passes over an entry whose twin, or another entry of whose identity, is there. In one order, so that no two statements wait
 /// for each other's entries.
@@ -73,15 +77,17 @@ const TWINS: &str = "
 /// Stores these entries as [`insert`] would one after the other, and says of each whether it is stored, or has a live twin.
 pub(super) async fn insert_all(store: &PostgresStore, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
     let (mut known, mut down) = (HashMap::new(), None);
-    for part in parts(&firsts(&new)) {
-        match put(&store.connections, part).await {
-            Ok(became) => known.extend(became),
-            Err(error) if ends_all(&error) => {
-                down = Some(error);
-                break;
+    for run in firsts(&new).chunk_by(|one, next| place(one) == place(next)) {
+        for became in put_run(&store.connections, run).await {
+            match became {
+                Ok(became) => known.extend(became),
+                Err(error) if ends_all(&error) => down = Some(error),
+                // One of them is to blame. Alone it says so.
+                Err(_) => {}
             }
-            // One of them is to blame. Alone it says so.
-            Err(_) => {}
+        }
+        if down.is_some() {
+            break;
         }
     }
     let mut done = Vec::with_capacity(new.len());
@@ -118,27 +124,43 @@ fn firsts(new: &[NewEntry]) -> Vec<&NewEntry> {
     new.iter().filter(is_first).collect()
 }
 
-/// As many of a project as go into a transaction together.
-fn parts<'a, 'n>(firsts: &'a [&'n NewEntry]) -> impl Iterator<Item = &'a [&'n NewEntry]> {
-    let together = |one: &&NewEntry, next: &&NewEntry| {
-        one.scope.project() == next.scope.project() && one.max_entries == next.max_entries
+/// What those have in common that go into one transaction.
+fn place(new: &NewEntry) -> (ProjectId, u64) {
+    (new.scope.project(), new.max_entries)
+}
+
+/// What an entry became: whether it is stored, or has a live twin.
+type Became = ((ProjectId, EntryId), bool);
+
+/// Stores the entries of a project in parts: side by side if there is room for all, because which entries are evicted depends on the
+/// order in which others come.
+async fn put_run(connections: &Connections, run: &[&NewEntry]) -> Vec<Result<Vec<Became>, StoreError>> {
+    let Some((project, most)) = run.first().map(|new| place(new)) else { return Vec::new() };
+    let connections = connections.of(project);
+    let at_once = match count_of(&connections, project).await {
+        Ok(count) if count + run.len() as u64 <= most => SIDE_BY_SIDE,
+        Ok(_) => 1,
+        Err(error) => return vec![Err(error)],
     };
-    firsts.chunk_by(together).flat_map(|run| run.chunks(ROWS))
+    let mut parts = Vec::new();
+    for part in run.chunks(ROWS) {
+        parts.push(put(&connections, project, part));
+    }
+    stream::iter(parts).buffer_unordered(at_once).collect().await
 }
 
 /// Stores those of a part that nothing there keeps from it. Says of them, and of those with a live twin, whether they are stored.
 async fn put(
     connections: &Connections,
+    project: ProjectId,
     part: &[&NewEntry],
-) -> Result<Vec<((ProjectId, EntryId), bool)>, StoreError> {
-    let Some(project) = part.first().map(|new| new.scope.project()) else { return Ok(Vec::new()) };
-    let connections = connections.of(project);
+) -> Result<Vec<Became>, StoreError> {
     let mut became: HashMap<_, _> =
-        store(&connections, project, part).await?.into_iter().map(|id| (id, true)).collect();
+        store(connections, project, part).await?.into_iter().map(|id| (id, true)).collect();
     let is_left = |new: &&NewEntry| !new.replaces && !became.contains_key(&new.entry.id);
     let left: Vec<_> = part.iter().copied().filter(is_left).collect();
     if !left.is_empty() {
-        became.extend(twins(&connections, project, &left).await?.into_iter().map(|id| (id, false)));
+        became.extend(twins(connections, project, &left).await?.into_iter().map(|id| (id, false)));
     }
     Ok(became.into_iter().map(|(id, stored)| ((project, id), stored)).collect())
 }

@@ -78,8 +78,7 @@ impl Entries for PostgresStore {
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
-        let sql = "SELECT coalesce(sum(entries), 0)::bigint FROM entry_counts WHERE project_id = $1";
-        count(&self.connections.query_one(sql, &[&uuid(project.as_bytes())]).await?, 0)
+        count_of(&self.connections, project).await
     }
 
     async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
@@ -109,6 +108,11 @@ impl Entries for PostgresStore {
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         remove::swept(&self.connections, now, limit).await
     }
+}
+
+async fn count_of(connections: &Connections, project: ProjectId) -> Result<u64, StoreError> {
+    let sql = "SELECT coalesce(sum(entries), 0)::bigint FROM entry_counts WHERE project_id = $1";
+    count(&connections.query_one(sql, &[&uuid(project.as_bytes())]).await?, 0)
 }
 
 /// An entry of a project with its record.
