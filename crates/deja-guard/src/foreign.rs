@@ -118,14 +118,26 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     }
     let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '`', '[', ']'];
     let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
+    // As typed: a piece may be "when" for "wen".
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(60)
+        .map(str::to_lowercase)
+        .collect();
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
+    let misread = words
+        .iter()
+        .filter(|word| listed(IS_MARK, word) && !listed(IS_ENGLISH, word) && *word != "im")
+        .filter(|word| pieces.iter().take(60).all(|p| p.text != **word))
+        .count();
     // "Was ist", "was kostet": German.
     let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
-    let marks = count(IS_MARK) + usize::from(was);
-    // They say so beside others only: "wat" is typed for "what".
-    let weak = text.split(|c: char| !c.is_alphanumeric()).take(60).filter(|word| is_weak_mark(word)).count();
+    let marks = count(IS_MARK) + misread + usize::from(was);
+    // Dutch "er" says so beside others only.
+    let weak = words.iter().filter(|word| *word == "er").count();
     let other = if marks + weak > 1 { marks + weak } else { marks };
-    let english = count(IS_ENGLISH) - usize::from(was);
+    let english = (count(IS_ENGLISH) - usize::from(was)).saturating_sub(misread);
     let strong = pieces.iter().take(60).filter(|p| listed(IS_MARK, &p.text) && !is_article(&p.text)).count();
     // Words of other languages too.
     let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
@@ -144,7 +156,7 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         let is_unknown = class == 0 && !lexicon().knows(&p.text);
         let short = p.text.chars().count() <= 2;
         shown += usize::from(
-            (class != 0 || listed(IS_ENGLISH, &p.text))
+            (class != 0 && p.text != "hoe" || listed(IS_ENGLISH, &p.text))
                 && !matches!(p.text.as_str(), "to" | "do" | "on" | "my" | "in" | "i"),
         );
         if !(short || p.name || p.upper) {
@@ -156,24 +168,19 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     }
     let sure = letters > 0 && latin * 10 < letters * 7
         || other > english && (other > 1 || accented || unknown > 0)
-        || weak > 0 && other > 1 && other > english.saturating_sub(shared) && unknown > 0
+        || misread + weak > 0 && other > 1 && other > english.saturating_sub(shared) && unknown > 0
         || accented && other >= english && other + unknown > 1
         || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len()
         || shown == 0 && long > 2 && strange > 1 && strange * 2 >= long
         || strong > 0 && english <= shared && shown <= shared && unknown > 0
         || spelt > 1 && spelt > shown;
     // "Espresso tonic", "kargo takip": nothing shows English.
-    let foreign =
-        sure || shown == 0 && english == 0 && long > 1 && strange > made && (strange - made) * 2 >= long;
+    let odd = strong > 0 || strange > made && (strange - made) * 2 >= long;
+    let foreign = sure || shown == 0 && english == 0 && long > 1 && odd;
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,
-        // As typed: a piece may be "what" for "wat".
-        (false, true) => {
-            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-            let words: Vec<String> = words.take(60).map(str::to_lowercase).collect();
-            Grammar::of(words.iter().map(String::as_str))
-        }
+        (false, true) => Grammar::of(words.iter().map(String::as_str)),
         (false, false) => Grammar::English,
     };
     let maybe = !(sure || is_code || too_long);
@@ -195,10 +202,6 @@ fn is_compound(word: &str) -> bool {
     let parts = SHORTEST..word.len().saturating_sub(SHORTEST - 1);
     word.is_ascii()
         && parts.into_iter().any(|at| lexicon().knows(&word[..at]) && lexicon().knows(&word[at..]))
-}
-
-fn is_weak_mark(word: &str) -> bool {
-    matches!(word, "wat" | "Wat" | "er")
 }
 
 impl Foreign {
@@ -389,6 +392,10 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     }
     if sorted(&a.negations) != sorted(&b.negations) {
         return Err(Unproved::Negation);
+    }
+    // The answer would be in the other language.
+    if a.grammar.is_other(b.grammar) {
+        return Err(Unproved::Words);
     }
     if a.was != b.was && a.is != b.is {
         return Err(Unproved::Words);

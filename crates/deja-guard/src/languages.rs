@@ -10,7 +10,7 @@ use crate::lexicon::stem;
 const GERMAN: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf \
     wird wurde wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe \
     gegen wieviel wieso weshalb können könnte könnten kannst möchte brauche braucht hilft mir dir sie ihre meinen meinem einen einem einer viele \
-    wetter rezept passwort konto handy paket bester bestes kosten preis wieviele stadt";
+    wetter rezept passwort konto handy paket bester bestes kosten preis wieviele stadt wen wem unser unsere einfach";
 const SPANISH: &str = "el la los las un una unos que qué cómo como cuándo dónde quién cuál por para con de del en mi su es son puedo se lo al sin más \
     ha sido hay está \
     cuánto cuántos cuántas cuanto cuantos cuantas cuando donde cual quien tiene puede puedes \
@@ -69,7 +69,7 @@ const IDLE_BEHIND: &[(&str, &str)] = &[
 const GERMAN_IDLE: &str = "mal";
 
 /// Verbs behind "was" that make it German: in English it is a verb.
-const BEHIND_WAS: &str = "ist sind kostet kosten bedeutet macht heißt passiert";
+const BEHIND_WAS: &str = "geschah ist sind kostet kosten bedeutet macht heißt passiert";
 
 /// Those of them that are idle in code too.
 const COURTESY: &str = "bitte svp please";
@@ -293,7 +293,16 @@ impl Grammar {
         }
     }
 
-    /// The same, and a word of it shows the language.
+    /// Whether each shows a language that the other one does not show most.
+    pub(crate) fn is_other(self, other: Self) -> bool {
+        let places = 0..LANGUAGES.len();
+        let shows = |one: Self| places.clone().any(|language| one.is(language));
+        shows(self)
+            && shows(other)
+            && places.clone().all(|language| !(self.is(language) && other.is(language)))
+    }
+
+    /// Whether it may be of `language`, and a word of it shows that.
     pub(crate) fn shows(self, language: usize, text: &str) -> bool {
         let Self::Marked(counts) = self else { return false };
         self.may_be(language, text) && counts.get(language).is_none_or(|count| *count > 0)

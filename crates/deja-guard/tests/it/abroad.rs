@@ -239,6 +239,8 @@ fn short_texts_of_other_languages_are_known() {
             ("miglior ristorante a roma", "miglior hotel a roma"),
             ("meteo a paris", "meteo a nice"),
             ("senha wifi", "senha email"),
+            ("prix essence", "prix diesel"),
+            ("Wen hat Angela Merkel besiegt?", "Wen liebt mein Hund?"),
         ],
         0.92,
     );
@@ -250,6 +252,19 @@ fn short_texts_of_other_languages_are_known() {
         ],
         0.92,
     );
+}
+
+/// The answer would be in the other language.
+#[test]
+fn one_language_does_not_answer_another() {
+    all_refused(
+        &[
+            ("Come cambio la mia password?", "¿Cómo cambio mi contraseña?"),
+            ("Como funciona um motor a diesel?", "¿Cómo funciona un motor diésel?"),
+        ],
+        0.92,
+    );
+    all_passed(&[("como funciona un motor diesel", "¿Cómo funciona un motor diésel?")], 0.92);
 }
 
 #[test]
