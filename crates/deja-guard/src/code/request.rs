@@ -96,6 +96,7 @@ impl Request {
         request.drop_small();
         request.take_language();
         request.take_tasks();
+        request.take_symptom();
         Some(request)
     }
 
@@ -107,8 +108,8 @@ impl Request {
             _ => true,
         };
         let within = match (self.within, other.within) {
-            (Some(x), None) => other.language == Some(x),
-            (None, Some(y)) => self.language == Some(y),
+            (Some(x), None) => other.language == Some(x) || other.implies(x),
+            (None, Some(y)) => self.language == Some(y) || self.implies(y),
             (x, y) => x == y,
         };
         // Who pastes an error alone wants to know all about it.
@@ -132,6 +133,11 @@ impl Request {
                 name.text = name.lower.clone();
             }
         }
+    }
+
+    /// Whether its code shows that it is of the language.
+    fn implies(&self, language: &str) -> bool {
+        self.rest.windows(2).any(|two| two[1].text == "." && frames::implied(&two[0].text) == Some(language))
     }
 
     /// Whether both want different things of the same code: tests for it and a review of it.
@@ -300,6 +306,25 @@ impl Request {
         }
         self.tasks.sort_unstable();
         self.tasks.dedup();
+    }
+
+    /// "F gives 415, why" and "why do I get a 415 from F" name what is done first, and what it gives.
+    fn take_symptom(&mut self) {
+        let place = |words: &[&str]| self.rest.iter().position(|token| token.any(words));
+        if let Some(task) = self.tasks.iter_mut().find(|task| **task == "get") {
+            *task = "cause";
+            if let Some(at) = place(&["from", "when", "with", "on", "for"]) {
+                let mut done = self.rest.split_off(at);
+                done.remove(0);
+                done.append(&mut self.rest);
+                self.rest = done;
+            }
+        } else if self.tasks.contains(&"cause")
+            && let Some(at) = place(&["gives", "returns"]).filter(|at| *at > 0 && at + 1 < self.rest.len())
+        {
+            self.rest.remove(at);
+        }
+        self.rest.retain(|token| !(self.tasks.contains(&"cause") && token.is("a")));
     }
 
     fn take_task(&mut self) -> bool {

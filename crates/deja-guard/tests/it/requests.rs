@@ -148,3 +148,25 @@ fn quotes_count_around_what_is_filled_in() {
         0.92,
     );
 }
+
+/// What is done may stand before what it gives, or behind it.
+#[test]
+fn what_code_gives_is_a_symptom_of_it() {
+    let asked = "Why do I get a 415 from curl -X POST https://api.example.com/items?";
+    all_passed(
+        &[
+            ("curl -X POST https://api.example.com/items gives 415, why", asked),
+            ("why does f(1) return null", "f(1) returns null, why?"),
+            ("how do i merge with dict.update()", "in python, how can i merge with dict.update()"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("curl -X POST https://api.example.com/items gives 401, why", asked),
+            ("curl -X PUT https://api.example.com/items gives 415, why", asked),
+            ("how do i merge with dict.update()", "in julia, how can i merge with dict.update()"),
+        ],
+        0.92,
+    );
+}

@@ -95,7 +95,7 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("complexity", &["what", "big", "o", "of"], &[]),
     ("complexity", &["what", "big", "o", "complexity"], &[]),
     ("review", &["give", "me", "code", "review"], &[]),
-    ("cause", &["why", "am", "i", "getting"], &[]),
+    ("get", &["why", "am", "i", "getting"], &[]),
     ("explain", &["explain", "what"], &["do"]),
     ("explain", &["describe", "what"], &["do"]),
     ("explain", &["explain", "what"], &["mean"]),
@@ -137,8 +137,8 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("complexity", &["what", "runtime", "complexity"], &[]),
     ("document", &["write", "documentation", "for"], &[]),
     ("review", &["do", "code", "review"], &[]),
-    ("cause", &["why", "i", "get"], &[]),
-    ("cause", &["why", "i", "getting"], &[]),
+    ("get", &["why", "i", "get"], &[]),
+    ("get", &["why", "i", "getting"], &[]),
     ("cause", &["what", "cause", "of"], &[]),
     ("cause", &["what", "reason", "for"], &[]),
     ("explain", &["what"], &["do"]),
@@ -222,6 +222,18 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("cause", &["how", "come"], &[]),
     ("cause", &["why"], &[]),
 ];
+
+/// The language that alone calls something so, as far as people know: "np.dot".
+pub(super) fn implied(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "np" | "pd" | "df" | "plt" | "dict" | "os" | "sys" | "itertools" | "asyncio" | "functools" => {
+            "python"
+        }
+        "console" | "document" | "window" | "Promise" | "JSON" | "localStorage" => "javascript",
+        "fmt" => "go",
+        _ => return None,
+    })
+}
 
 /// What a task is near to: one answer may serve all of a group. Nothing is known of a question "why".
 pub(super) fn group(task: &str) -> Option<u8> {
