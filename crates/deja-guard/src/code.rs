@@ -169,8 +169,13 @@ impl Code {
             words(&code.text).filter_map(|word| Language::named(&word)).any(Language::minds_blanks)
         };
         let both = [self, other];
-        let blanks =
-            self.asks_about_layout(other) || both.iter().any(|code| commands(&code.text) || minds(code));
+        // Both are marked as code, and not known to be the same in another layout.
+        let marked = |quoted: fn(&Self) -> bool| both.iter().all(|code| quoted(code));
+        let laid_out = marked(|code| !code.spans.is_empty()) && !self.same_spans(other)
+            || marked(|code| !code.blocks.is_empty()) && !self.same_blocks(other);
+        let blanks = laid_out
+            || self.asks_about_layout(other)
+            || both.iter().any(|code| commands(&code.text) || minds(code));
         let read = |code: &Self| Request::read(&code.text, is_beside, blanks);
         let (x, y) = (read(self)?, read(other)?);
         if x.same(&y) { Some(true) } else { x.differs(&y).then_some(false) }

@@ -107,6 +107,9 @@ fn option(word: &str) -> Option<&str> {
 /// `.` and `..` behind a command that takes a folder. Elsewhere they end a sentence.
 fn folders(text: &str) -> Vec<String> {
     const COMMANDS: [&str; 10] = ["cd", "ls", "du", "find", "tree", "cp", "mv", "rm", "add", "build"];
+    if !text.contains(" .") {
+        return Vec::new();
+    }
     let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches('`')).collect();
     let named = words.windows(2).filter(|two| COMMANDS.contains(&two[0]) && matches!(two[1], "." | ".."));
     named.map(|two| two[1].to_owned()).collect()

@@ -14,6 +14,9 @@ const ASKS: [&str; 12] =
 
 /// Whether two messages with the same label have other words each, which the other prompt does not say anywhere.
 pub(super) fn differ(x: &str, y: &str) -> bool {
+    if !(x.contains(": ") && y.contains(": ")) {
+        return false;
+    }
     let (of_x, of_y) = (messages(x), messages(y));
     if of_x.is_empty() || of_y.is_empty() {
         return false;

@@ -173,6 +173,9 @@ const INSTRUCTIONS: [&str; 34] = [
 
 /// The two operands of an instruction: "mov eax, ebx".
 fn operands(text: &str) -> Vec<[String; 2]> {
+    if !text.contains(',') {
+        return Vec::new();
+    }
     let tokens: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c == '`').filter(|t| !t.is_empty()).collect();
     let mut found = Vec::new();
@@ -196,6 +199,9 @@ const LEADING: [&str; 18] = [
 ];
 
 fn led(text: &str) -> Vec<[String; 2]> {
+    if !text.contains('(') {
+        return Vec::new();
+    }
     let mut tokens = text.split(|c: char| c.is_whitespace() || c == '`').filter(|token| !token.is_empty());
     let (mut found, mut before) = (Vec::new(), "");
     while found.len() < MOST

@@ -370,15 +370,22 @@ fn same_but_for_place(x: &[Token], y: &[Token], same: impl Fn(&Token, &Token) ->
 
 /// An error or a line of a log.
 pub(super) fn is_message(text: &str) -> bool {
-    let words = || text.split(|c: char| !c.is_alphanumeric());
-    words().any(|word| {
-        let lower = word.to_lowercase();
-        lower.len() > 5 && (lower.ends_with("error") || lower.ends_with("exception"))
-            || matches!(
-                lower.as_str(),
-                "error" | "err" | "fatal" | "warn" | "warning" | "traceback" | "emerg"
-            )
-            || word.len() > 5 && word.starts_with('E') && word.bytes().all(|byte| byte.is_ascii_uppercase())
+    const LABELS: [&str; 7] = ["error", "err", "fatal", "warn", "warning", "traceback", "emerg"];
+    let ends = |word: &str, end: &str| {
+        let at = word.len().checked_sub(end.len());
+        at.is_some_and(|at| word[at..].eq_ignore_ascii_case(end))
+    };
+    text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 2).any(|word| {
+        let bytes = word.as_bytes();
+        match (bytes[0], bytes[bytes.len() - 1]) {
+            (b'E', _) if bytes.len() > 5 && bytes.iter().all(u8::is_ascii_uppercase) => true,
+            (_, b'r' | b'R' | b'n' | b'N' | b'l' | b'L' | b'g' | b'G' | b'k' | b'K') => {
+                LABELS.iter().any(|label| label.eq_ignore_ascii_case(word))
+                    || ends(word, "error")
+                    || ends(word, "exception")
+            }
+            _ => false,
+        }
     })
 }
 

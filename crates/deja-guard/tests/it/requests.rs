@@ -32,6 +32,7 @@ fn a_frame_around_the_same_code_says_nothing() {
             ("What is printed?\n```js\nf(1)\n```", "what's the output of this snippet?\n```js\nf(2);\n```"),
             ("What is printed?\n```js\nf(1)\n```", "What is returned?\n```js\nf(1)\n```"),
             ("What does `.a .b` select?", "What does `.a.b` select?"),
+            ("Explain `$a - b`", "What does `$a-b` mean?"),
             ("What does return 0; mean in C?", "What does mean 0; return in C?"),
             ("remove foo() from the list", "remove the list from foo()"),
             ("Explain `Foo` in Java", "What does `foo` do in Java?"),
