@@ -161,7 +161,11 @@ impl Code {
 
     fn has_some(&self) -> bool {
         let pieces = !(self.blocks.is_empty() && self.spans.is_empty() && self.bare.is_empty());
-        pieces || !self.runs.is_empty() || request::is_message(&self.text)
+        // "==", "&&"
+        let sign = |chunk: &str| chunk.len() > 1 && chunk.bytes().all(|byte| b"=<>&|!".contains(&byte));
+        let signs =
+            || self.text.contains(['=', '<', '>', '&', '|']) && self.text.split_whitespace().any(sign);
+        pieces || !self.runs.is_empty() || signs() || request::is_message(&self.text)
     }
 
     fn requests_same(&self, other: &Self, is_beside: bool) -> Option<bool> {

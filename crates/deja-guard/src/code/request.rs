@@ -142,10 +142,16 @@ impl Request {
 
     /// Whether both want different things of the same code: tests for it and a review of it.
     pub(super) fn differs(&self, other: &Self) -> bool {
-        let wants = |x: &Self| x.tasks.first().and_then(|task| frames::group(task));
-        let both = wants(self).zip(wants(other)).is_some_and(|(x, y)| x != y);
+        let wants = |x: &Self| {
+            let groups: Option<Vec<u8>> = x.tasks.iter().map(|task| frames::group(task)).collect();
+            groups.filter(|groups| !groups.is_empty())
+        };
+        let both = wants(self).zip(wants(other)).is_some_and(|(x, y)| {
+            let alone = |x: &[u8], y: &[u8]| x.iter().any(|group| !y.contains(group));
+            alone(&x, &y) || alone(&y, &x)
+        });
         let pasted = self.is_message || other.is_message;
-        both && !pasted && self.tasks.len() == 1 && other.tasks.len() == 1 && self.same_rest(other)
+        both && !pasted && self.same_rest(other)
     }
 
     fn same_rest(&self, other: &Self) -> bool {
@@ -293,6 +299,9 @@ impl Request {
                 }
             }
         }
+        if self.starts(0, &["what", "difference"]) {
+            self.rest.remove(0);
+        }
         for _ in 0..3 {
             while self.rest.first().is_some_and(|token| token.is("and")) {
                 self.rest.remove(0);
@@ -341,11 +350,21 @@ impl Request {
             } else if self.starts(0, &joined) && self.rest[p + q - 1].ends {
                 self.rest.drain(..p + q);
             } else if self.starts(length - p - q, &joined)
-                && self.rest[..length - p - q].last().is_none_or(|last| last.ends || last.exact)
+                && self.rest[..length - p - q]
+                    .last()
+                    .is_none_or(|last| last.ends || last.exact || last.is("and"))
             {
                 self.rest.truncate(length - p - q);
             } else {
                 continue;
+            }
+            // "the bug in f(1)"
+            if let [small, code, ..] = &self.rest[..]
+                && q == 0
+                && code.exact
+                && small.any(&["of", "for", "in", "with", "on"])
+            {
+                self.rest.remove(0);
             }
             self.tasks.push(task);
             return true;

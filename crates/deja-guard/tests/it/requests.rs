@@ -70,12 +70,20 @@ fn another_task_for_the_same_code_is_another_request() {
             ("Write tests for add(a,b)", "Review add(a,b)"),
             ("Optimize f(x, 1)", "Explain f(x, 1)"),
             ("Refactor `f(x, 1)`", "Document `f(x, 1)`"),
+            ("Explain f(x) and test it", "Explain f(x)"),
+            ("Is there a bug in f(x, 1)?", "How do I make f(x, 1) faster?"),
         ],
         0.92,
     );
     all_passed(
         &[
             ("Write tests for add(a,b)", "Please add tests for add(a, b)"),
+            (
+                "difference between == and === in js",
+                "what is the difference between == and === in javascript?",
+            ),
+            ("Is there a bug in this?\n```\nf(1)\n```", "Does this code have a bug?\n```\nf(1)\n```"),
+            ("How can I improve this?\n```\nf(1)\n```", "Suggest improvements to this code:\n```\nf(1)\n```"),
             ("What does f(x, 1) print?", "What is the output of f(x, 1)?"),
         ],
         0.92,

@@ -77,7 +77,7 @@ pub(super) const NOUNS: [&str; 33] = [
 pub(super) const TURNS: [&str; 6] = ["convert", "translate", "rewrite", "port", "turn", "transform"];
 
 /// What is asked, and the words before and behind the code that ask it, articles and auxiliaries aside; longest first.
-pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
+pub(super) const TASKS: [(&str, &[&str], &[&str]); 167] = [
     ("complexity", &["what", "time", "complexity", "in", "big", "o"], &[]),
     ("explain", &["tell", "me", "what"], &["do"]),
     ("explain", &["show", "me", "what"], &["do"]),
@@ -141,6 +141,15 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("get", &["why", "i", "getting"], &[]),
     ("cause", &["what", "cause", "of"], &[]),
     ("cause", &["what", "reason", "for"], &[]),
+    ("buggy", &["there", "any", "bugs"], &[]),
+    ("buggy", &["have", "any", "bugs"], &[]),
+    ("improve", &["suggest", "improvements", "to"], &[]),
+    ("improve", &["suggest", "improvements", "for"], &[]),
+    ("readable", &["make", "more", "readable"], &[]),
+    ("readable", &["improve", "readability", "of"], &[]),
+    ("docstring", &["write", "docstring", "for"], &[]),
+    ("docstring", &["add", "docstring", "to"], &[]),
+    ("readable", &["make"], &["more", "readable"]),
     ("explain", &["what"], &["do"]),
     ("explain", &["what"], &["mean"]),
     ("explain", &["meaning", "of"], &[]),
@@ -206,6 +215,20 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("cause", &["what", "reason"], &[]),
     ("cause", &["why", "happening"], &[]),
     ("cause", &["why", "happen"], &[]),
+    ("cause", &["how", "come"], &[]),
+    ("buggy", &["there", "bug"], &[]),
+    ("buggy", &["there", "bugs"], &[]),
+    ("buggy", &["have", "bug"], &[]),
+    ("buggy", &["has", "bug"], &[]),
+    ("buggy", &["have", "bugs"], &[]),
+    ("buggy", &["any", "bugs"], &[]),
+    ("buggy", &["any", "bug"], &[]),
+    ("improve", &["suggest", "improvements"], &[]),
+    ("improve", &["make", "better"], &[]),
+    ("readable", &["improve", "readability"], &[]),
+    ("docstring", &["write", "docstring"], &[]),
+    ("docstring", &["add", "docstring"], &[]),
+    ("improve", &["make"], &["better"]),
     ("explain", &["explain"], &[]),
     ("explain", &["describe"], &[]),
     ("explain", &["meaning"], &[]),
@@ -215,12 +238,13 @@ pub(super) const TASKS: [(&str, &[&str], &[&str]); 143] = [
     ("fix", &["solve"], &[]),
     ("fix", &["resolve"], &[]),
     ("refactor", &["refactor"], &[]),
+    ("test", &["test"], &[]),
     ("document", &["document"], &[]),
     ("comment", &["comment"], &[]),
     ("review", &["review"], &[]),
     ("simplify", &["simplify"], &[]),
-    ("cause", &["how", "come"], &[]),
     ("cause", &["why"], &[]),
+    ("improve", &["improve"], &[]),
 ];
 
 /// The language that alone calls something so, as far as people know: "np.dot".
@@ -240,11 +264,11 @@ pub(super) fn group(task: &str) -> Option<u8> {
     Some(match task {
         "explain" | "print" | "return" | "match" => 0,
         "optimize" => 1,
-        "fix" | "bug" | "review" => 2,
+        "fix" | "bug" | "review" | "buggy" | "improve" => 2,
         "test" => 3,
         "complexity" => 4,
-        "refactor" | "simplify" => 5,
-        "document" | "comment" => 6,
+        "refactor" | "simplify" | "readable" => 5,
+        "document" | "comment" | "docstring" => 6,
         _ => return None,
     })
 }
