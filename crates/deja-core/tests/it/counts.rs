@@ -164,6 +164,22 @@ async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_f
 }
 
 #[tokio::test]
+async fn what_the_projects_model_cost_beyond_what_its_hit_saves_is_spent() {
+    let word = NanoUsd::from_nanos(120_000);
+    let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    bench.ask("|How do I renew my fishing licence?").await;
+    bench.provider.script(|_| async { Ok(complete("yes")) });
+    let hit = bench.ask("|How do I renew my fishing licence today?").await;
+    let would_save = hit.cost.amount;
+    assert!(hit.is_hit() && NanoUsd::ZERO < would_save && would_save < word, "{would_save:?}");
+    assert_eq!((hit.saved(), hit.spent()), (NanoUsd::ZERO, word.minus(would_save)));
+    flush(&bench).await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.saved, totals.spent), (NanoUsd::ZERO, paid().spent.plus(word.minus(would_save))));
+}
+
+#[tokio::test]
 async fn every_call_is_timed_whatever_becomes_of_it() {
     let calls = CallLimits { all: 100, each: 100 };
     let bench = Bench::of(unguarded(), calls, Duration::from_millis(200)).await;
