@@ -199,8 +199,10 @@ fn is_article(word: &str) -> bool {
 /// "Passcode": two English words.
 fn is_compound(word: &str) -> bool {
     const SHORTEST: usize = 3;
+    const LONGEST: usize = 32;
     let parts = SHORTEST..word.len().saturating_sub(SHORTEST - 1);
-    word.is_ascii()
+    word.len() <= LONGEST
+        && word.is_ascii()
         && parts.into_iter().any(|at| lexicon().knows(&word[..at]) && lexicon().knows(&word[at..]))
 }
 

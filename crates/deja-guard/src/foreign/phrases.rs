@@ -7,6 +7,10 @@ use super::numerals;
 use super::typed::bare_word;
 use crate::languages::{Grammar, LANGUAGE_CODES};
 
+/// Bytes of the longest text that is brought to one way of saying it. Longer ones are hardly questions of one sentence, and each way is
+/// looked for in them.
+pub(super) const LONGEST: usize = 1500;
+
 /// Words, one to another.
 struct Way {
     /// Of [`LANGUAGE_CODES`].
@@ -135,7 +139,10 @@ pub(super) struct Plain {
 pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
     let mut plain = Plain { text: text.to_owned(), framed: false, asked: false };
     // What is quoted or stands behind a colon may be asked about word by word.
-    if !matches!(grammar, Grammar::Marked(_)) || text.contains(['"', '„', '“', '«', '»', '\n', '`']) {
+    if text.len() > LONGEST
+        || !matches!(grammar, Grammar::Marked(_))
+        || text.contains(['"', '„', '“', '«', '»', '\n', '`'])
+    {
         return plain;
     }
     let languages: Vec<usize> =

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::characters::is_hiragana;
 use super::korean;
+use super::phrases::LONGEST;
 
 /// What is said, where it has to stand, and what is written for it.
 struct Way {
@@ -74,7 +75,7 @@ pub(super) fn script(text: &str) -> Option<Script> {
 /// A text in one way, and in Korean what is done to whom.
 pub(super) fn plain(text: &str) -> Option<(String, Vec<String>)> {
     let script = script(text)?;
-    if text.contains(['"', '“', '「', '『', ':', '：', '\n', '`']) {
+    if text.len() > LONGEST || text.contains(['"', '“', '「', '『', ':', '：', '\n', '`']) {
         return None;
     }
     let table = &TABLES[script as usize];
@@ -84,7 +85,8 @@ pub(super) fn plain(text: &str) -> Option<(String, Vec<String>)> {
     }
     let ends = ['。', '？', '?', '！', '!', '.', ' ', '，', ',', '、', '~', '～'];
     said = said.trim_end_matches(ends).trim_start().to_owned();
-    loop {
+    // A greeting, a frame and an ending, one behind the other.
+    for _ in 0..6 {
         let before = said.len();
         let greeted = table.greeting.iter().find_map(|way| said.strip_prefix(way));
         if let Some(rest) = greeted.filter(|rest| rest.starts_with(ends)) {

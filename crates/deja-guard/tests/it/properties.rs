@@ -167,3 +167,28 @@ fn hostile_pairs_take_no_quadratic_time() {
         assert!(started.elapsed() < std::time::Duration::from_mins(1), "{}", unit(0));
     }
 }
+
+/// Nor is a text of another language, nor one long word: what it ends with is not looked for again and again.
+#[test]
+fn hostile_texts_of_other_languages_take_no_quadratic_time() {
+    const BYTES: usize = 128 * 1024;
+    let long = |unit: &str| unit.repeat(BYTES / unit.len());
+    let texts = [
+        format!("quel {} zwq", long("a")),
+        long("呢"),
+        format!("为什么{}", long("百分之一")),
+        long("は何ですか"),
+        format!("왜 {}", long("인지")),
+        format!("wie {}", long("fünf und ")),
+        format!("cuánto es {}", long("mil ")),
+    ];
+    for text in texts {
+        let started = std::time::Instant::now();
+        judge(&Prompt::read(&text), &Prompt::read(&format!("{text} x")), 0.99, 0.85, Strictness::Standard);
+        assert!(
+            started.elapsed() < std::time::Duration::from_mins(1),
+            "{}",
+            &text.chars().take(9).collect::<String>()
+        );
+    }
+}
