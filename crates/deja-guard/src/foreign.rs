@@ -125,20 +125,25 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         .take(60)
         .map(str::to_lowercase)
         .collect();
+    // "Sin(x)" is no Spanish, "cos(x)" no Italian.
+    let called = if outside.contains('(') { text.to_lowercase() } else { String::new() };
+    let is_called = |word: &str| !called.is_empty() && called.contains(&format!("{word}("));
+    let is_mark = |word: &str| listed(IS_MARK, word) && !is_called(word);
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
     let misread = words
         .iter()
-        .filter(|word| listed(IS_MARK, word) && !listed(IS_ENGLISH, word) && *word != "im")
+        .filter(|word| is_mark(word) && !listed(IS_ENGLISH, word) && *word != "im")
         .filter(|word| pieces.iter().take(60).all(|p| p.text != **word))
         .count();
     // "Was ist", "was kostet": German.
     let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
-    let marks = count(IS_MARK) + misread + usize::from(was);
+    let marked = pieces.iter().take(60).filter(|p| is_mark(&p.text));
+    let marks = marked.clone().count() + misread + usize::from(was);
     // Dutch "er" says so beside others only.
     let weak = words.iter().filter(|word| *word == "er").count();
     let other = if marks + weak > 1 { marks + weak } else { marks };
     let english = (count(IS_ENGLISH) - usize::from(was)).saturating_sub(misread);
-    let strong = pieces.iter().take(60).filter(|p| listed(IS_MARK, &p.text) && !is_article(&p.text)).count();
+    let strong = marked.filter(|p| !is_article(&p.text)).count();
     // Words of other languages too.
     let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
     let accented = letters > latin;

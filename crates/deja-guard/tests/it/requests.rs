@@ -11,6 +11,7 @@ fn a_frame_around_the_same_code_says_nothing() {
             ("Is this valid JSON? {\"a\": [1, 2]}", "is {\"a\":[1,2]} valid json"),
             ("convert this json to yaml: {\"a\": 1}", "Please turn this JSON into YAML:\n{\"a\": 1}"),
             ("what's wrong with SELECT * FORM users", "SELECT * FORM users - what is wrong?"),
+            ("derivative of sin(x)*cos(x)", "What is the derivative of sin(x) * cos(x)?"),
             ("refactor foo(x) { return x }", "Please clean up this code: foo(x) { return x }"),
             ("What does this do?\n```go\nf(1)\n```", "Explain this Go function:\n```go\nf(1)\n```"),
             ("What is printed?\n```js\nf(1)\n```", "what's the output of this snippet?\n```js\nf(1);\n```"),
@@ -69,6 +70,8 @@ fn another_task_for_the_same_code_is_another_request() {
         &[
             ("Write tests for add(a,b)", "Review add(a,b)"),
             ("Optimize f(x, 1)", "Explain f(x, 1)"),
+            ("Explain `f(x, 1)`", "What does `f(x, 1)` return?"),
+            ("Find the bug: `f(x, 1)`", "Review `f(x, 1)`"),
             ("Refactor `f(x, 1)`", "Document `f(x, 1)`"),
             ("Explain f(x) and test it", "Explain f(x)"),
             ("Is there a bug in f(x, 1)?", "How do I make f(x, 1) faster?"),

@@ -262,13 +262,15 @@ pub(super) fn implied(name: &str) -> Option<&'static str> {
 /// What a task is near to: one answer may serve all of a group. Nothing is known of a question "why".
 pub(super) fn group(task: &str) -> Option<u8> {
     Some(match task {
-        "explain" | "print" | "return" | "match" => 0,
+        "explain" => 0,
         "optimize" => 1,
-        "fix" | "bug" | "review" | "buggy" | "improve" => 2,
+        "fix" | "bug" | "buggy" => 2,
         "test" => 3,
         "complexity" => 4,
         "refactor" | "simplify" | "readable" => 5,
         "document" | "comment" | "docstring" => 6,
+        "print" | "return" | "match" => 7,
+        "review" | "improve" => 8,
         _ => return None,
     })
 }
