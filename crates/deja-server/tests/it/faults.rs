@@ -222,10 +222,10 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn nobody_listening_at_the_providers_address() {
     let provider = FakeProvider::start();
-    let port = crate::util::deja::free_port();
+    // Below the ports that other tests, or another run of them, take.
     let deja = Deja::builder()
         .provider(&provider)
-        .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{port}/v1"))
+        .env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
         .env("DEJA_UPSTREAM_MAX_ATTEMPTS", "2")
         .start();
     let tenant = Tenant::create(&deja, "refused", &[]);
