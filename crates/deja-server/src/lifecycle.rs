@@ -46,7 +46,7 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
             return Ok(());
         }
     };
-    let setup = server.greet().await?;
+    let setup = server.greet().await;
     if signals.next().await == Caught::Term {
         tokio::select! {
             () = server.leave() => {}
@@ -136,7 +136,7 @@ impl Server {
     }
 
     /// Says where it listens, and on first start what to do next.
-    async fn greet(&self) -> anyhow::Result<Option<Setup>> {
+    async fn greet(&self) -> Option<Setup> {
         tracing::info!(address = %self.address, data_dir = %self.config.data_dir.display(), "deja serves");
         if self.config.public_url.starts_with("https://") && self.config.trusted_proxies.is_empty() {
             tracing::warn!(
@@ -169,12 +169,13 @@ impl Server {
             ),
             None => {}
         }
-        if self.wired.store.projects().await?.is_empty() {
+        // If they cannot be read now, deja serves all the same.
+        if self.wired.store.projects().await.is_ok_and(|projects| projects.is_empty()) {
             tracing::info!("1. make a project:  deja project create my-team");
             tracing::info!("2. make a key:      deja key create --project my-team --name first");
             tracing::info!("3. send a query:    POST http://{}/v1/cache/query (see /docs)", self.address);
         }
-        Ok(setup)
+        setup
     }
 
     /// Not ready from now on, while requests are answered as before, for as long as load balancers take to notice.

@@ -306,6 +306,25 @@ fn readiness_is_checked_once_at_a_time_and_once_a_second() {
 }
 
 #[test]
+fn a_database_that_goes_away_right_after_the_start_does_not_end_the_server() {
+    let provider = FakeProvider::start();
+    let url = new_database();
+    let first = Deja::on(&url, &provider);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut client = runtime.block_on(connect(&url));
+    let transaction = runtime.block_on(client.transaction()).unwrap();
+    // Nothing that a start needs, but what it says on the first start.
+    runtime.block_on(transaction.batch_execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")).unwrap();
+    let second = Deja::builder_on(&url, &provider).env("DEJA_DATABASE_TIMEOUT_MS", "200").start();
+    eventually("its statements are cut", || second.log().contains("could not be deleted"));
+    std::thread::sleep(Duration::from_secs(1));
+    runtime.block_on(transaction.rollback()).unwrap();
+    for deja in [first, second] {
+        becomes(&deja, 200);
+    }
+}
+
+#[test]
 fn a_replica_makes_its_data_directory() {
     let provider = FakeProvider::start();
     for master_key in [None, Some("ab".repeat(32))] {
