@@ -2,7 +2,7 @@
 
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::question;
-use crate::scan::Piece;
+use crate::scan::{Piece, text};
 
 /// Brings what frames a question into the form of a question alone.
 pub(crate) fn say_plainly(pieces: &mut Vec<Piece>) {
@@ -11,10 +11,6 @@ pub(crate) fn say_plainly(pieces: &mut Vec<Piece>) {
     fold_state(pieces);
     drop_undone(pieces);
     free_of(pieces);
-}
-
-fn text(pieces: &[Piece], at: usize) -> &str {
-    pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
 /// "What on earth is a derivative?"

@@ -4,7 +4,7 @@ use crate::align::{Alignment, Link, light, opposite};
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::{Prompt, Word, question};
 use crate::rules::LONG;
-use crate::scan::Piece;
+use crate::scan::{Piece, text};
 
 /// Whose it is that a question is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,10 +59,6 @@ pub(crate) struct Point {
     defines: bool,
     /// What stage something is said to have reached: "shipped", "delivered".
     stage: Option<usize>,
-}
-
-fn text(pieces: &[Piece], at: usize) -> &str {
-    pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
 impl Point {

@@ -9,7 +9,7 @@ use units::{multiplier, short_unit};
 use words::{roman, words};
 
 use crate::lexicon::{class, lexicon};
-use crate::scan::{Kind, NEGATIVE, Piece};
+use crate::scan::{Kind, NEGATIVE, Piece, text};
 
 pub(crate) use calendar::names_month;
 pub(crate) use units::unit;
@@ -104,11 +104,6 @@ impl Quantity {
         let named = |q: &Self| matches!(q.dimension, Dimension::Month | Dimension::Weekday);
         (loose(self) || loose(other)) && !(named(self) || named(other)) && equal(self.raw, other.raw)
     }
-}
-
-/// The text of the piece at `at`, empty where there is none.
-fn text(pieces: &[Piece], at: usize) -> &str {
-    pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
 /// Reads what begins at `pieces[at]` as quantities; returns how many pieces they took, 0 if none begins there.

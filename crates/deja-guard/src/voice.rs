@@ -2,7 +2,7 @@
 
 use crate::asked::is_past;
 use crate::lexicon::{class, lexicon, stem};
-use crate::scan::{Kind, Piece};
+use crate::scan::{Kind, Piece, text};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Agent {
@@ -89,10 +89,6 @@ impl Voice {
             .filter(undergone)
             .any(|act| other.acts.iter().filter(undergone).any(|them| them.verb == act.verb))
     }
-}
-
-fn text(pieces: &[Piece], at: usize) -> &str {
-    pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
 /// What may stand between who does it and the verb.
