@@ -217,16 +217,16 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
         return verdict;
     }
     let parts = if extent == Extent::Part { Vec::new() } else { beside_same_text(a, b) };
+    let alone = |x: &Prompt, y: &Prompt| judged(x, y, terms.beside(Extent::Part));
     for (x, y) in parts {
-        let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = judged(&x, &y, terms.beside(Extent::Part));
+        let verdict = alone(&Prompt::read(x), &Prompt::read(y));
         if verdict.refused.is_some() {
             return verdict;
         }
     }
     if let Some((x, y)) = last_lines(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = judged(&x, &y, terms.beside(Extent::Part));
+        let verdict = alone(&x, &y);
         if verdict.refused.is_some() {
             return verdict;
         }

@@ -64,9 +64,6 @@ impl Voice {
     }
 
     fn done_by_others(&self, other: &Self) -> bool {
-        let of = |voice: &'_ Self, verb: &str| -> Vec<Act> {
-            voice.acts.iter().filter(|act| act.verb == verb).cloned().collect()
-        };
         self.acts.iter().any(|act| {
             let mishap = MISHAPS.contains(&act.verb.as_str());
             let another = |them: &Act| {
@@ -74,20 +71,20 @@ impl Voice {
                     && !(them.agent == Agent::Unsaid && mishap)
                     && (act.transitive || !them.undergone)
             };
-            let (mine, theirs) = (of(self, &act.verb), of(other, &act.verb));
-            mine.iter().all(|mine| mine.agent == Agent::Writer)
-                && !theirs.is_empty()
-                && theirs.iter().all(another)
+            self.of(act).all(|mine| mine.agent == Agent::Writer)
+                && other.of(act).next().is_some()
+                && other.of(act).all(another)
         })
+    }
+
+    /// Its acts of the same verb.
+    fn of<'v>(&'v self, act: &'v Act) -> impl Iterator<Item = &'v Act> {
+        self.acts.iter().filter(|them| them.verb == act.verb)
     }
 
     /// Whether the same is done to the writer: "why was I charged", "why did you charge me".
     pub(crate) fn same_undergone(&self, other: &Self) -> bool {
-        let undergone = |act: &&Act| act.undergone;
-        self.acts
-            .iter()
-            .filter(undergone)
-            .any(|act| other.acts.iter().filter(undergone).any(|them| them.verb == act.verb))
+        self.acts.iter().any(|act| act.undergone && other.of(act).any(|them| them.undergone))
     }
 }
 

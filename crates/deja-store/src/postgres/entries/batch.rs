@@ -198,13 +198,12 @@ async fn put_entries(
     project: ProjectId,
     part: &[&NewEntry],
 ) -> Result<HashSet<EntryId>, StoreError> {
-    let scopes = column(part, |new| new.scope.key().0);
     let parameters = part.iter().map(|new| new.scope.frame().parameters());
     let parameters = parameters.map(|all| (!all.is_empty()).then(|| to_json(all)).transpose());
     let params: Params<'_> = &[
         &uuid(project.as_bytes()),
         &column(part, |new| uuid(new.entry.id.as_bytes())),
-        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(part, |new| new.scope.key().0.to_vec()),
         &column(part, |new| new.prompt_hash.0.as_slice()),
         &column(part, |new| new.entry.created.as_nanos()),
         &column(part, |new| new.entry.expires.map(Timestamp::as_nanos)),
@@ -235,12 +234,11 @@ async fn put_vectors(
     if part.is_empty() {
         return Ok(());
     }
-    let scopes = column(&part, |new| new.scope.key().0);
     let stored = vectors.iter().map(|(_, vector)| vectors::stored(vector));
     let params: Params<'_> = &[
         &uuid(project.as_bytes()),
         &column(&part, |new| uuid(new.entry.id.as_bytes())),
-        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(&part, |new| new.scope.key().0.to_vec()),
         &column(&part, |new| new.entry.created.as_nanos()),
         &column(&part, |new| new.entry.expires.map(Timestamp::as_nanos)),
         &vectors.iter().map(|(embedder, _)| embedder.as_str()).collect::<Vec<_>>(),
@@ -256,11 +254,10 @@ async fn twins(
     project: ProjectId,
     part: &[&NewEntry],
 ) -> Result<HashSet<EntryId>, StoreError> {
-    let scopes = column(part, |new| new.scope.key().0);
     let params: Params<'_> = &[
         &uuid(project.as_bytes()),
         &column(part, |new| uuid(new.entry.id.as_bytes())),
-        &scopes.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>(),
+        &column(part, |new| new.scope.key().0.to_vec()),
         &column(part, |new| new.prompt_hash.0.as_slice()),
         &column(part, |new| new.entry.created.as_nanos()),
     ];
