@@ -1,7 +1,8 @@
 //! In which form an answer is asked for: as a poem, in one sentence, briefly, step by step.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::lexicon::{class, lexicon};
 use crate::prompt::question;
@@ -45,7 +46,7 @@ const FORMS: [&[&str]; 29] = [
 ];
 
 /// The rows by word, one bit each.
-static ROWS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
+static ROWS: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
     let rows = FORMS.iter().enumerate();
     rows.flat_map(|(at, row)| row.iter().map(move |word| (*word, 1 << at))).collect()
 });

@@ -1,8 +1,9 @@
 //! What the proof knows of languages other than English: words that mark them, courtesy, negations, numbers in words, and how
 //! words are inflected.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lexicon::stem;
 
@@ -126,8 +127,8 @@ pub(crate) const DUTCH_PLACE: usize = 5;
 pub(crate) const TURKISH_PLACE: usize = 7;
 
 /// The lists above by word: one bit a list, the languages first.
-static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
-    let mut words = HashMap::new();
+static LISTS: LazyLock<FxHashMap<&'static str, u32>> = LazyLock::new(|| {
+    let mut words = FxHashMap::default();
     for (bit, list) in LANGUAGES
         .iter()
         .chain(&[
@@ -161,7 +162,7 @@ static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     }
     words
 });
-static VALUES: LazyLock<HashMap<&'static str, f64>> = LazyLock::new(|| {
+static VALUES: LazyLock<FxHashMap<&'static str, f64>> = LazyLock::new(|| {
     let pairs = NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('='));
     pairs.filter_map(|(word, value)| Some((word, value.parse().ok()?))).collect()
 });
@@ -243,7 +244,7 @@ const BEFORE_NOUNS: &str = "der die das den dem des ein eine einen einem einer e
     o a os as um uma uns umas meu meus minha minhas seu seus sua suas do da dos das no na nos nas com sem que qual quais quantos quantas \
     il lo i gli le uno mio miei mia mie questo questi quale quali quanti quante di dei delle degli per tutti più";
 
-static NOUNS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| BEFORE_NOUNS.split_whitespace().collect());
+static NOUNS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| BEFORE_NOUNS.split_whitespace().collect());
 
 /// Whether what follows `before` is a noun: an article, an adjective, a preposition.
 pub(crate) fn precedes_noun(before: &str) -> bool {

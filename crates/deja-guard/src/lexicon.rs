@@ -1,26 +1,31 @@
 //! The word lists, read once from the text files in `data/`.
+//!
+//! Their hash is fast and has no secret: the keys of a table are those of the data, so no text that is looked up adds a collision.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Borrow;
+use std::hash::Hash;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 /// Every list the guard reads words from.
 pub(crate) struct Lexicon {
     /// Words of the vocabulary by frequency, the commonest first.
-    rank: HashMap<&'static str, u32>,
+    rank: FxHashMap<&'static str, u32>,
     /// Numbers of the synonym groups a stem is in.
-    groups: HashMap<String, Vec<u16>>,
-    related: HashSet<(String, String)>,
-    opposites: HashMap<String, Vec<String>>,
+    groups: FxHashMap<String, Vec<u16>>,
+    related: FxHashMap<String, Vec<String>>,
+    opposites: FxHashMap<String, Vec<String>>,
     /// What is no opposite, and another thing where all else aligns.
-    contrasts: HashMap<String, Vec<String>>,
+    contrasts: FxHashMap<String, Vec<String>>,
     /// The classes of kinds that a stem is in, by number, and which kind of each it is.
-    kinds: HashMap<String, Vec<(u16, u8)>>,
+    kinds: FxHashMap<String, Vec<(u16, u8)>>,
     /// The axes a stem lies on, by number: above 0 at one end, below at the other.
-    axes: HashMap<String, Vec<i8>>,
+    axes: FxHashMap<String, Vec<i8>>,
     /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
-    negated: HashMap<String, String>,
-    phrases: HashMap<&'static str, Vec<Phrase>>,
-    classes: HashMap<&'static str, u64>,
+    negated: FxHashMap<String, String>,
+    phrases: FxHashMap<&'static str, Vec<Phrase>>,
+    classes: FxHashMap<&'static str, u64>,
 }
 
 /// A word sequence and what it is rewritten to.
@@ -63,10 +68,24 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
+/// The two words of each line, either of them first.
+fn pairs(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    lines(text).filter_map(|line| line.split_once(' ')).flat_map(|(a, b)| [(a, b), (b, a)])
+}
+
+/// The stems of the first words, each with those of the words it is paired with.
+fn by_stem(pairs: impl Iterator<Item = (&'static str, &'static str)>) -> FxHashMap<String, Vec<String>> {
+    let mut stems: FxHashMap<String, Vec<String>> = FxHashMap::default();
+    for (x, y) in pairs {
+        stems.entry(stem(x)).or_default().push(stem(y));
+    }
+    stems
+}
+
 impl Lexicon {
     fn read() -> Self {
-        let rank: HashMap<_, _> = lines(include_str!("../data/words.txt")).zip(0..).collect();
-        let mut groups: HashMap<String, Vec<u16>> = HashMap::new();
+        let rank: FxHashMap<_, _> = lines(include_str!("../data/words.txt")).zip(0..).collect();
+        let mut groups: FxHashMap<String, Vec<u16>> = FxHashMap::default();
         for (line, group) in lines(include_str!("../data/synonyms.txt")).zip(0..) {
             for word in line.split_whitespace() {
                 let of_stem = groups.entry(stem(word)).or_default();
@@ -75,30 +94,16 @@ impl Lexicon {
                 }
             }
         }
-        let related = lines(include_str!("../data/related_wordnet.txt"))
-            .filter_map(|line| line.split_once(' '))
-            .flat_map(|(a, b)| [(stem(a), stem(b)), (stem(b), stem(a))])
-            .collect();
-        let mut opposites: HashMap<String, Vec<String>> = HashMap::new();
-        let mut negated = HashMap::new();
-        let pairs = lines(include_str!("../data/antonyms.txt"))
-            .chain(lines(include_str!("../data/antonyms_wordnet.txt")))
-            .filter_map(|line| line.split_once(' '));
-        for (a, b) in pairs {
-            for (x, y) in [(a, b), (b, a)] {
-                if NEGATING.iter().any(|prefix| y.strip_prefix(prefix) == Some(x)) {
-                    negated.insert(stem(y), stem(x));
-                }
-                opposites.entry(stem(x)).or_default().push(stem(y));
-            }
-        }
-        let mut contrasts: HashMap<String, Vec<String>> = HashMap::new();
-        for (a, b) in lines(include_str!("../data/contrasts.txt")).filter_map(|line| line.split_once(' ')) {
-            for (x, y) in [(a, b), (b, a)] {
-                contrasts.entry(stem(x)).or_default().push(stem(y));
-            }
-        }
-        let mut kinds: HashMap<String, Vec<(u16, u8)>> = HashMap::new();
+        let opposed = || {
+            pairs(include_str!("../data/antonyms.txt"))
+                .chain(pairs(include_str!("../data/antonyms_wordnet.txt")))
+        };
+        let negates =
+            |(x, y): &(&str, &str)| NEGATING.iter().any(|prefix| y.strip_prefix(prefix) == Some(*x));
+        let negated = opposed().filter(negates).map(|(x, y)| (stem(y), stem(x))).collect();
+        let opposites = by_stem(opposed());
+        let contrasts = by_stem(pairs(include_str!("../data/contrasts.txt")));
+        let mut kinds: FxHashMap<String, Vec<(u16, u8)>> = FxHashMap::default();
         for (line, class) in lines(include_str!("../data/kinds.txt")).zip(0..) {
             for (members, kind) in line.split_whitespace().zip(0..) {
                 for word in members.split('=') {
@@ -106,7 +111,7 @@ impl Lexicon {
                 }
             }
         }
-        let mut axes: HashMap<String, Vec<i8>> = HashMap::new();
+        let mut axes: FxHashMap<String, Vec<i8>> = FxHashMap::default();
         for ((up, down), number) in
             lines(include_str!("../data/axes.txt")).filter_map(|line| line.split_once('|')).zip(1i8..)
         {
@@ -116,7 +121,7 @@ impl Lexicon {
                 }
             }
         }
-        let mut phrases: HashMap<_, Vec<Phrase>> = HashMap::new();
+        let mut phrases: FxHashMap<_, Vec<Phrase>> = FxHashMap::default();
         for (from, to) in lines(include_str!("../data/phrases.txt")).filter_map(|line| line.split_once("=>"))
         {
             let (from, starts) = from.strip_prefix('^').map_or((from, false), |from| (from, true));
@@ -129,7 +134,7 @@ impl Lexicon {
         for list in phrases.values_mut() {
             list.sort_by_key(|phrase| std::cmp::Reverse(phrase.from.len()));
         }
-        let mut classes = HashMap::new();
+        let mut classes = FxHashMap::default();
         for (name, words) in
             lines(include_str!("../data/classes.txt")).filter_map(|line| line.split_once(':'))
         {
@@ -151,6 +156,7 @@ impl Lexicon {
                 *class |= class::CONTRAST;
             }
         }
+        let related = by_stem(pairs(include_str!("../data/related_wordnet.txt")));
         Self { rank, groups, related, opposites, contrasts, kinds, axes, negated, phrases, classes }
     }
 
@@ -176,35 +182,34 @@ impl Lexicon {
 
     /// The synonym groups of a stem.
     pub(crate) fn groups(&self, stem: &str) -> &[u16] {
-        self.groups.get(stem).map_or(&[], Vec::as_slice)
+        listed(&self.groups, stem)
     }
 
     /// Whether WordNet gives both stems the same first sense.
     pub(crate) fn related(&self, a: &str, b: &str) -> bool {
-        self.related.contains(&(a.to_owned(), b.to_owned()))
+        listed(&self.related, a).iter().any(|other| other == b)
     }
 
     /// Whether the stems are opposites.
     pub(crate) fn opposite(&self, a: &str, b: &str) -> bool {
-        self.opposites.get(a).is_some_and(|list| list.iter().any(|other| other == b))
+        listed(&self.opposites, a).iter().any(|other| other == b)
     }
 
     /// The stems that say another thing than `stem` where all else aligns, opposites aside.
     pub(crate) fn contrasts(&self, stem: &str) -> &[String] {
-        self.contrasts.get(stem).map_or(&[], Vec::as_slice)
+        listed(&self.contrasts, stem)
     }
 
     /// Whether the stems are two kinds of one thing, and of nothing the same kind.
     pub(crate) fn other_kind(&self, a: &str, b: &str) -> bool {
-        let of = |stem: &str| self.kinds.get(stem).map_or(&[][..], Vec::as_slice);
-        let (x, y) = (of(a), of(b));
+        let (x, y) = (listed(&self.kinds, a), listed(&self.kinds, b));
         let same = |one: &(u16, u8)| y.contains(one);
         x.iter().any(|one| y.iter().any(|other| one.0 == other.0)) && !x.iter().any(same)
     }
 
     /// The ends of axes that a stem lies at.
     pub(crate) fn axes(&self, stem: &str) -> &[i8] {
-        self.axes.get(stem).map_or(&[], Vec::as_slice)
+        listed(&self.axes, stem)
     }
 
     /// The stem that a stem negates by a prefix: `healthy` for `unhealthy`.
@@ -214,8 +219,13 @@ impl Lexicon {
 
     /// The rewritings that begin with `word`, longest first.
     pub(crate) fn phrases(&self, word: &str) -> &[Phrase] {
-        self.phrases.get(word).map_or(&[], Vec::as_slice)
+        listed(&self.phrases, word)
     }
+}
+
+/// What a table has under `word`.
+fn listed<'a, K: Borrow<str> + Eq + Hash, V>(table: &'a FxHashMap<K, Vec<V>>, word: &str) -> &'a [V] {
+    table.get(word).map_or(&[], Vec::as_slice)
 }
 
 /// Irregular forms and their base.
@@ -390,7 +400,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("bred", "breed"),
 ];
 
-static IRREGULARS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
+static IRREGULARS: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
 
 /// The stem of a lower-case word: irregular forms, then plural, past and -ing endings, then a final e.
 pub(crate) fn stem(word: &str) -> String {

@@ -1,7 +1,8 @@
 //! Numbers in words of other languages, as digits.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::phrases::{Word, words};
 use super::typed::bare_word;
@@ -50,7 +51,7 @@ const FRENCH: usize = 2;
 const ITALIAN: usize = 4;
 const DUTCH: usize = 5;
 
-static VALUES: LazyLock<[HashMap<String, u32>; 9]> = LazyLock::new(|| {
+static VALUES: LazyLock<[FxHashMap<String, u32>; 9]> = LazyLock::new(|| {
     NUMERALS.map(|list| {
         let pairs = list.split_whitespace().filter_map(|pair| pair.split_once('='));
         pairs.filter_map(|(word, value)| Some((bare_word(word), value.parse().ok()?))).collect()

@@ -1,7 +1,8 @@
 //! Ways to say the same in other languages, from `data/foreign.txt`, brought to one before a text is read.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::numerals;
 use super::typed::bare_word;
@@ -39,16 +40,16 @@ enum Part {
 #[derive(Default)]
 struct Table {
     /// By their first word, the longest first.
-    same: HashMap<String, Vec<Way>>,
+    same: FxHashMap<String, Vec<Way>>,
     /// By their first word: they end a text and are put before it.
-    front: HashMap<String, Vec<Way>>,
-    frame: HashMap<String, Vec<(Way, Part)>>,
+    front: FxHashMap<String, Vec<Way>>,
+    frame: FxHashMap<String, Vec<(Way, Part)>>,
     /// By their first word, the longest first: what one asks to be done.
-    ask: HashMap<String, Vec<Way>>,
+    ask: FxHashMap<String, Vec<Way>>,
     /// Stems of verbs, with their language, and the one that stands for them.
-    verb: HashMap<(usize, String), &'static str>,
+    verb: FxHashMap<(usize, String), &'static str>,
     /// The first words of the ways that stand for others.
-    plain: HashSet<&'static str>,
+    plain: FxHashSet<&'static str>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {

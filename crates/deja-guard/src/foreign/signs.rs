@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
+
 use super::characters::is_hiragana;
 use super::korean;
 use super::phrases::LONGEST;
@@ -343,7 +345,7 @@ const TRADITIONAL: &str = "麼么請请開开關关網网買买賣卖個个們�
     劑剂勝胜勞劳勢势匯汇區区協协卻却參参吳吴員员啞哑喪丧喬乔單单嘗尝圍围執执報报墊垫壓压夠够妝妆";
 
 fn simplified(text: &str) -> String {
-    static PAIRS: LazyLock<std::collections::HashMap<char, char>> = LazyLock::new(|| {
+    static PAIRS: LazyLock<FxHashMap<char, char>> = LazyLock::new(|| {
         let signs: Vec<char> = TRADITIONAL.chars().filter(|c| !c.is_whitespace()).collect();
         signs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
     });
