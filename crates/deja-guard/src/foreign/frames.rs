@@ -1,60 +1,8 @@
-//! What may stand around a question in another language and says nothing, and the commonest ways to ask whether one can. They
-//! get one form, so that the words can be compared as they are.
+//! Questions of other languages whose words stand in another order, and what asks for a thing itself. They get one form, so that the
+//! words can be compared as they are.
 
-use super::how;
 use super::typed::unmarked;
 use super::{Kind, Token};
-
-/// What asks for an answer, before a question word. Idle words are left out already.
-const FRAMES: [&[&str]; 47] = [
-    &["können", "sie", "mir", "sagen"],
-    &["könnten", "sie", "mir", "sagen"],
-    &["kannst", "du", "mir", "sagen"],
-    &["könntest", "du", "mir", "sagen"],
-    &["sagen", "sie", "mir"],
-    &["sag", "mir"],
-    &["erklären", "sie", "mir"],
-    &["erkläre", "mir"],
-    &["erklär", "mir"],
-    &["ich", "möchte", "wissen"],
-    &["pouvez", "vous", "me", "dire"],
-    &["pourriez", "vous", "me", "dire"],
-    &["peux", "tu", "me", "dire"],
-    &["pourrais", "tu", "me", "dire"],
-    &["dites", "moi"],
-    &["dis", "moi"],
-    &["je", "voudrais", "savoir"],
-    &["j", "aimerais", "savoir"],
-    &["puedes", "decirme"],
-    &["puede", "decirme"],
-    &["podrías", "decirme"],
-    &["podría", "decirme"],
-    &["me", "puedes", "decir"],
-    &["me", "puede", "decir"],
-    &["dime"],
-    &["explícame"],
-    &["quisiera", "saber"],
-    &["quiero", "saber"],
-    &["você", "pode", "me", "dizer"],
-    &["pode", "me", "dizer"],
-    &["poderia", "me", "dizer"],
-    &["me", "diga"],
-    &["me", "explique"],
-    &["gostaria", "saber"],
-    &["kannst", "du", "mir", "erklären"],
-    &["können", "sie", "mir", "erklären"],
-    &["puedes", "explicarme"],
-    &["puede", "explicarme"],
-    &["podrías", "explicarme"],
-    &["você", "pode", "me", "explicar"],
-    &["pode", "me", "explicar"],
-    &["poderia", "me", "explicar"],
-    &["mi", "puoi", "spiegare"],
-    &["puoi", "spiegarmi"],
-    &["puoi", "dirmi"],
-    &["può", "dirmi"],
-    &["vorrei", "sapere"],
-];
 
 /// What begins a question behind a frame.
 const QUESTIONS: [&str; 36] = [
@@ -67,50 +15,6 @@ const QUESTIONS: [&str; 36] = [
 const MEASURES: [&str; 22] = [
     "lange", "viel", "viele", "oft", "weit", "groß", "hoch", "alt", "teuer", "spät", "schnell", "schwer",
     "tief", "lang", "veel", "vaak", "ver", "groot", "hoog", "oud", "duur", "laat",
-];
-
-/// Beginnings that ask the same, the second being the form of all. What asks whether one can stands before an infinitive.
-const SAME: [(&[&str], &[&str]); 40] = [
-    (&["je", "peux"], &["puis", "je"]),
-    (&["est", "possible", "d"], &["puis", "je"]),
-    (&["est", "possible"], &["puis", "je"]),
-    (&["es", "posible"], &["puedo"]),
-    (&["se", "puede"], &["puedo"]),
-    (&["é", "possível"], &["posso"]),
-    (&["dá", "para"], &["posso"]),
-    (&["è", "possibile"], &["posso"]),
-    (&["si", "può"], &["posso"]),
-    (&["wie", "viel", "kostet"], &["was", "kostet"]),
-    (&["wie", "viel", "kosten"], &["was", "kosten"]),
-    (&["cuál", "es", "precio", "del"], &["cuánto", "cuesta"]),
-    (&["cuál", "es", "precio"], &["cuánto", "cuesta"]),
-    (&["qual", "é", "preço"], &["quanto", "custa"]),
-    (&["quel", "est", "prix", "du"], &["combien", "coûte"]),
-    (&["quel", "est", "prix", "d"], &["combien", "coûte"]),
-    (&["quel", "est", "prix"], &["combien", "coûte"]),
-    (&["quanto", "é"], &["quanto", "custa"]),
-    (&["qual", "è", "prezzo", "della"], &["quanto", "costa"]),
-    (&["qual", "è", "prezzo", "dello"], &["quanto", "costa"]),
-    (&["qual", "è", "prezzo", "del"], &["quanto", "costa"]),
-    (&["qual", "è", "prezzo", "di"], &["quanto", "costa"]),
-    (&["wie", "viel", "uhr"], &["wann"]),
-    (&["quelle", "heure"], &["quand"]),
-    (&["qué", "hora"], &["cuándo"]),
-    (&["horas"], &["quando"]),
-    (&["che", "ora"], &["quando"]),
-    (&["was", "für"], &["welche"]),
-    (&["wie", "heißt"], &["was", "ist"]),
-    (&["wie", "lautet"], &["was", "ist"]),
-    (&["dónde", "se", "encuentra"], &["dónde", "está"]),
-    (&["onde", "fica"], &["onde", "está"]),
-    (&["cadê"], &["onde", "está"]),
-    (&["dov", "è"], &["dove", "è"]),
-    (&["dove", "si", "trova"], &["dove", "è"]),
-    (&["quelle", "est"], &[]),
-    (&["quel", "est"], &[]),
-    (&["c", "quoi"], &[]),
-    (&["wie", "lang"], &["wie", "lange"]),
-    (&["qual", "é"], &["qual"]),
 ];
 
 /// Signs of Japanese and Chinese that ask the same, the second being the form of all. The longest come first.
@@ -179,31 +83,10 @@ fn begins(words: &[Token], with: &[&str]) -> bool {
 
 /// Brings the beginning of a text that is one question to its plain form.
 pub(super) fn plain(words: &mut Vec<Token>) {
-    let asks = |word: &Token| QUESTIONS.contains(&word.text.as_str());
-    if let Some(frame) = FRAMES.iter().find(|frame| begins(words, frame) && asks(&words[frame.len()])) {
-        words.drain(..frame.len());
-        verb_second(words);
-    }
     wish(words);
-    // "Où est-ce que je peux"
-    let from = usize::from(matches!(&words[..], [first, je, ..] if asks(first) && je.text == "je"));
-    if let Some((long, short)) = SAME.iter().find(|(long, _)| begins(&words[from..], long)) {
-        let next = words[from + long.len()].text.as_str();
-        let asked = short.first().copied().unwrap_or_default();
-        let able = matches!(asked, "puis" | "puedo" | "posso");
-        // "What time is it" is not when it is.
-        let clock = matches!(asked, "wann" | "quand" | "cuándo" | "quando")
-            && matches!(next, "ist" | "es" | "est" | "è" | "são");
-        if !(clock || able && !is_infinitive(next)) {
-            let first = words[from].clone();
-            let plain = short.iter().map(|text| Token { text: (*text).to_owned(), ..first.clone() });
-            words.splice(from..from + long.len(), plain);
-        }
-    }
     possible(words);
     anybody(words);
     request(words);
-    how::plain(words);
     hindi(words);
 }
 
@@ -212,29 +95,8 @@ pub(super) fn is_infinitive(word: &str) -> bool {
     word.trim_end_matches('e').ends_with('r') || word.ends_with("re")
 }
 
-/// "Quiero cancelar" asks how one cancels, and so does "ich möchte das Abo kündigen".
+/// "Ich möchte das Abo kündigen" asks how one does it.
 fn wish(words: &mut Vec<Token>) {
-    const WISHES: [(&[&str], &str); 14] = [
-        (&["quiero"], "cómo"),
-        (&["quisiera"], "cómo"),
-        (&["necesito"], "cómo"),
-        (&["deseo"], "cómo"),
-        (&["quero"], "como"),
-        (&["gostaria"], "como"),
-        (&["preciso"], "como"),
-        (&["voglio"], "come"),
-        (&["vorrei"], "come"),
-        (&["je", "veux"], "comment"),
-        (&["je", "voudrais"], "comment"),
-        (&["je", "souhaite"], "comment"),
-        (&["j", "aimerais"], "comment"),
-        (&["j", "voudrais"], "comment"),
-    ];
-    let found = WISHES.iter().find(|(wish, _)| begins(words, wish) && is_infinitive(&words[wish.len()].text));
-    if let Some((wish, how)) = found {
-        words.drain(1..wish.len());
-        (*how).clone_into(&mut words[0].text);
-    }
     let german = begins(words, &["ich", "möchte"]) || begins(words, &["ich", "will"]);
     let verb = words.last().is_some_and(|word| !word.capital && word.text.ends_with('n'));
     if german && verb && words.len() > 3 {

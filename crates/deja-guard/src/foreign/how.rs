@@ -1,39 +1,12 @@
-//! Ways to ask how or where in Spanish, Portuguese, Italian and French: "¿cómo puedo cancelar?", "¿cómo se cancela?" and "¿cómo
-//! cancelo?" are "¿cómo cancelar?".
+//! Ways to ask how or where in Spanish, Portuguese, Italian and French: "¿cómo se cancela?" and "¿cómo cancelo?" are "¿cómo
+//! cancelar?".
 
 use super::Token;
-use super::frames::is_infinitive;
 use super::typed::unmarked;
 use super::verbs;
 
-const HOW: [&str; 4] = ["como", "come", "comment", "wie"];
-const WHERE: [&str; 5] = ["donde", "onde", "dove", "ou", "où"];
-
-/// What says between the question word and an infinitive that one can.
-const ABLE: [&[&str]; 22] = [
-    &["puedo"],
-    &["podemos"],
-    &["se", "puede"],
-    &["hago", "para"],
-    &["hacer", "para"],
-    &["posso"],
-    &["eu", "posso"],
-    &["se", "pode"],
-    &["faço", "para"],
-    &["faço", "pra"],
-    &["fazer", "para"],
-    &["fazer", "pra"],
-    &["si", "può"],
-    &["faccio"],
-    &["fare", "per"],
-    &["puis", "je"],
-    &["je", "peux"],
-    &["peut", "on"],
-    &["on", "peut"],
-    &["faire", "pour"],
-    &["je", "fais", "pour"],
-    &["fais", "pour"],
-];
+const HOW: [&str; 3] = ["como", "come", "comment"];
+const WHERE: [&str; 4] = ["donde", "onde", "dove", "ou"];
 
 /// Verbs whose forms have little in common, and their infinitives.
 const IRREGULAR: [(&str, &str); 12] = [
@@ -54,20 +27,15 @@ const IRREGULAR: [(&str, &str); 12] = [
 /// What is said of a thing itself: "¿cómo se llama?"
 const NAMED: [&str; 4] = ["llama", "chama", "chiama", "siente"];
 
+/// The stem of a verb that is all of a question has more letters.
+const LONGEST_ALONE: usize = 4;
+
 pub(super) fn plain(words: &mut Vec<Token>) {
     let Some(first) = words.first() else { return };
     let asked = unmarked(&first.text);
     let (how, place) = (HOW.contains(&asked.as_str()), WHERE.contains(&asked.as_str()));
     if !(how || place) {
         return;
-    }
-    let says = |at: usize, with: &[&str]| {
-        let rest = words.get(at..).unwrap_or_default();
-        let is = |(text, word): (&&str, &Token)| word.text == **text || word.text == unmarked(text);
-        rest.len() > with.len() && with.iter().zip(rest).all(is) && is_infinitive(&rest[with.len()].text)
-    };
-    if let Some(able) = ABLE.iter().find(|able| says(1, able)) {
-        words.drain(1..=able.len());
     }
     let french = matches!(asked.as_str(), "comment" | "ou");
     // "Où trouve-t-on" is "où on trouve".
@@ -81,9 +49,6 @@ pub(super) fn plain(words: &mut Vec<Token>) {
             words.swap(1, 2);
         }
     }
-    if !matches!(asked.as_str(), "como" | "come" | "comment" | "ou" | "donde" | "onde" | "dove") {
-        return;
-    }
     let text = |at: usize| words.get(at).map_or("", |word: &Token| word.text.as_str());
     let impersonal = matches!(text(1), "se" | "si" | "on" | "je" | "j") && words.len() > 3;
     let at = 1 + usize::from(impersonal);
@@ -91,7 +56,10 @@ pub(super) fn plain(words: &mut Vec<Token>) {
     if place && impersonal && !french || place && words.get(at).is_some_and(|word| word.capital) {
         return;
     }
-    let Some(stem) = stem(text(at), impersonal, french).filter(|_| words.len() > at + 1) else {
+    // "¿Cómo pago?" is all of it, and "¿cómo era?" no such verb.
+    let whole = |stem: &String| how && stem.len() > LONGEST_ALONE && words.len() == 2 && !words[1].capital;
+    let Some(stem) = stem(text(at), impersonal, french).filter(|stem| words.len() > at + 1 || whole(stem))
+    else {
         return;
     };
     words[at].text = verbs::plain(&stem);

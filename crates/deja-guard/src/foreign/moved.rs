@@ -128,52 +128,6 @@ pub(super) fn how(words: &mut Vec<Token>, text: &str) {
     words.push(verb);
 }
 
-/// What asks how one can do it, before an infinitive.
-const HOW: [&[&str]; 17] = [
-    &["comment", "puis", "je"],
-    &["comment", "je", "peux"],
-    &["comment", "peut", "on"],
-    &["comment", "faire", "pour"],
-    &["cómo", "puedo"],
-    &["como", "puedo"],
-    &["cómo", "podemos"],
-    &["cómo", "se", "puede"],
-    &["cómo", "hago", "para"],
-    &["como", "posso"],
-    &["como", "eu", "posso"],
-    &["como", "faço", "para"],
-    &["como", "fazer", "para"],
-    &["come", "posso"],
-    &["come", "faccio"],
-    &["come", "si", "può"],
-    &["come", "si", "fa"],
-];
-
-/// "Comment puis-je payer ?" is "comment payer ?", "¿cómo puedo pagar?" is "¿cómo pagar?" and "¿cómo pago?".
-pub(super) fn can(words: &mut Vec<Token>) {
-    const ROOT: usize = 4;
-    let begins = |how: &&&[&str]| {
-        how.iter().zip(&*words).filter(|(how, word)| **how == word.text).count() == how.len()
-    };
-    let infinitive =
-        |at: usize| words.get(at).is_some_and(|word| word.text.trim_end_matches('e').ends_with('r'));
-    if let Some(how) = HOW.iter().find(begins).filter(|how| infinitive(how.len())) {
-        words.drain(1..how.len());
-    }
-    let [how, verb, ..] = &mut words[..] else { return };
-    let endings = ["are", "ere", "ire", "ar", "er", "ir", "o"];
-    let root = endings.iter().find_map(|end| verb.text.strip_suffix(end)).filter(|root| root.len() >= ROOT);
-    if let Some(root) = root
-        && matches!(how.text.as_str(), "cómo" | "como" | "come")
-        && verb.kind == Kind::Word
-        && !verb.capital
-        // "Come funzionano"
-        && !verb.text.ends_with("ano")
-    {
-        verb.text = root.to_owned();
-    }
-}
-
 /// "E-Mail" is "Mail", "wieviel" is "wie viele", "c'est quoi" is "qu'est-ce que" and "quel est", and "explique-moi" and "erkläre
 /// mir" are "explique" and "erkläre". `text` is all of it.
 pub(super) fn spelt(words: &mut Vec<Token>, text: &str) {
@@ -193,6 +147,13 @@ pub(super) fn spelt(words: &mut Vec<Token>, text: &str) {
     let is = |word: &Token, text: &str| word.text == text;
     while let Some(how) = words.windows(2).position(|two| is(&two[0], "wie") && is(&two[1], "viele")) {
         words.remove(how);
+    }
+    // "Sagen Sie mir, wie viel der Versand kostet"
+    if let [much, costs, ..] = &mut words[..]
+        && is(much, "viele")
+        && (is(costs, "kostet") || is(costs, "kosten"))
+    {
+        "was".clone_into(&mut much.text);
     }
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     match (text(0), text(1)) {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::frames::is_infinitive;
 use super::numerals;
 use super::typed::bare_word;
 use crate::languages::{Grammar, LANGUAGE_CODES};
@@ -19,6 +20,8 @@ struct Way {
     words: Vec<String>,
     begins: bool,
     ends: bool,
+    /// An infinitive stands behind it.
+    acts: bool,
     /// What is written for it.
     plain: &'static str,
 }
@@ -68,10 +71,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
                 Some('~') => Part::Greeting,
                 _ => Part::Other,
             };
-            let (begins, ends) = (way.starts_with('^'), way.ends_with('$'));
+            let (begins, ends, acts) = (way.starts_with('^'), way.ends_with('$'), way.ends_with('>'));
             let words: Vec<String> = words(way).into_iter().map(|word| word.text).collect();
             let Some(key) = words.first().cloned() else { continue };
-            let way = Way { language, words, begins, ends, plain };
+            let way = Way { language, words, begins, ends, acts, plain };
             if what == "same" {
                 table.plain.extend(plain.split(' ').next());
             }
@@ -85,7 +88,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         }
     }
     for ways in table.same.values_mut().chain(table.front.values_mut()).chain(table.ask.values_mut()) {
-        ways.sort_by_key(|way| std::cmp::Reverse(way.words.len()));
+        ways.sort_by_key(|way| std::cmp::Reverse((way.words.len(), way.acts)));
     }
     for ways in table.frame.values_mut() {
         ways.sort_by_key(|(way, _)| std::cmp::Reverse(way.words.len()));
@@ -139,23 +142,27 @@ pub(super) struct Plain {
 /// Brings `text` to one way of saying it.
 pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
     let mut plain = Plain { text: text.to_owned(), framed: false, asked: false };
-    // What is quoted or stands behind a colon may be asked about word by word.
-    if text.len() > LONGEST
-        || !matches!(grammar, Grammar::Marked(_))
-        || text.contains(['"', '„', '“', '«', '»', '\n', '`'])
-    {
+    if text.len() > LONGEST || !matches!(grammar, Grammar::Marked(_)) {
         return plain;
     }
     let languages: Vec<usize> =
         (0..LANGUAGE_CODES.len()).filter(|language| grammar.may_be(*language, text)).collect();
+    // What is quoted or stands behind a colon may be asked about word by word.
+    let before_quote = |quote: usize| {
+        let text = format!("{}{}", same(&text[..quote], &languages, |way| way.acts), &text[quote..]);
+        Plain { text, framed: false, asked: false }
+    };
+    if let Some(quote) = text.find(['"', '„', '“', '«', '»', '\n', '`']) {
+        return before_quote(quote);
+    }
     frame(&mut plain, &languages);
     if plain.text.contains(':') {
-        return Plain { text: text.to_owned(), framed: false, asked: false };
+        return before_quote(text.find(':').unwrap_or_default());
     }
     ask(&mut plain, &languages);
     front(&mut plain.text, &languages);
     let shown: Vec<usize> = languages.iter().copied().filter(|at| grammar.shows(*at, text)).collect();
-    plain.text = numerals::digits(&same(&plain.text, &languages), &shown);
+    plain.text = numerals::digits(&same(&plain.text, &languages, |_| true), &shown);
     plain
 }
 
@@ -181,7 +188,8 @@ fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
             between.chars().all(|c| matches!(c, ' ' | '-' | '\'' | '’') || marks && c == ',')
         })
     });
-    said && (!way.ends || words.len() == way.words.len())
+    let acts = || words.get(way.words.len()).is_some_and(|next| is_infinitive(&next.text));
+    said && (!way.ends || words.len() == way.words.len()) && (!way.acts || acts())
 }
 
 /// "Bitte" before a request.
@@ -189,14 +197,16 @@ fn is_courtesy(word: &Word) -> bool {
     matches!(word.text.as_str(), "bitte" | "mal" | "kurz" | "por" | "favor" | "per" | "favore")
 }
 
-fn same(text: &str, languages: &[usize]) -> String {
+/// `text` with one way of saying it for the others that are `wanted`.
+fn same(text: &str, languages: &[usize], wanted: fn(&Way) -> bool) -> String {
     let said = words(text);
     let mut out = String::with_capacity(text.len());
     let (mut at, mut copied) = (0, 0);
     while at < said.len() {
         let rest = &said[at..];
         let found = TABLE.same.get(&rest[0].text).into_iter().flatten().find(|way| {
-            languages.contains(&way.language)
+            wanted(way)
+                && languages.contains(&way.language)
                 && (!way.begins || said[..at].iter().all(is_courtesy))
                 && stands(text, rest, way, false)
         });

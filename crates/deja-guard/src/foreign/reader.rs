@@ -2,7 +2,7 @@
 
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
-use super::{Amount, Foreign, determiners, frames, moved, phrases, signs, typed, verbs};
+use super::{Amount, Foreign, determiners, frames, how, moved, phrases, signs, typed, verbs};
 use crate::languages::{
     DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, TURKISH_PLACE, listed,
 };
@@ -271,7 +271,7 @@ impl Reader {
                 }
             }
             moved::spelt(&mut out.words, text);
-            moved::can(&mut out.words);
+            how::plain(&mut out.words);
             if !quoted {
                 frames::what_is(&mut out.words);
                 verbs::modal_first(&mut out.words);

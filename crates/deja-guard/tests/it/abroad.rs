@@ -2,6 +2,34 @@
 
 use crate::reasons::{all_passed, all_refused};
 
+/// Who can or wants to do it says nothing before an infinitive: how or where one does it is asked.
+#[test]
+fn a_way_is_asked_for_before_an_infinitive() {
+    all_passed(
+        &[
+            ("¿Cómo puedo traducir \"perro\" al inglés?", "¿Cómo traducir \"perro\" al inglés?"),
+            ("¿Cómo se puede pagar con tarjeta?\nGracias", "¿Cómo pagar con tarjeta?\nGracias"),
+            ("¿Cómo cocino?", "¿Cómo puedo cocinar?"),
+            ("Quiero renovar el pasaporte", "¿Cómo renovar el pasaporte?"),
+            ("Où est-ce que je peux acheter du pain ?", "Où acheter du pain ?"),
+            ("Est-il possible de payer par carte ?", "Est-ce que je peux payer par carte ?"),
+            ("Onde dá para comprar ingressos?", "Onde posso comprar ingressos?"),
+            ("Come si fa a cambiare la password?", "Come posso cambiare la password?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("Traduce \"cómo puedo pagar\" al inglés", "Traduce \"cómo pagar\" al inglés"),
+            ("Traduce al inglés: cómo puedo pagar", "Traduce al inglés: cómo pagar"),
+            ("Quiero pan con queso", "¿Cómo pan con queso?"),
+            ("¿Dónde puedo pagar la multa?", "¿Cómo puedo pagar la multa?"),
+            ("Que horas são em Lisboa?", "Quando são em Lisboa?"),
+        ],
+        0.92,
+    );
+}
+
 /// Greetings, courtesy and requests for an answer; du and Sie, tu and usted.
 #[test]
 fn what_stands_before_a_question_says_nothing() {
