@@ -251,7 +251,10 @@ impl Code {
         if self.runs.len() == other.runs.len()
             && let Some((x, y)) = self.runs.iter().zip(&other.runs).find(differ)
         {
-            let holds = |x: &Run, y: &Run| x.iter().all(|token| y.contains(token));
+            let holds = |x: &Run, y: &Run| {
+                let said: HashSet<&String> = y.iter().collect();
+                x.iter().all(|token| said.contains(token))
+            };
             let turned = holds(x, y) && holds(y, x);
             return Some(if turned { Reason::Order } else { Reason::Words });
         }

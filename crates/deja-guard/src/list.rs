@@ -59,9 +59,9 @@ pub(crate) fn listed(text: &str) -> Listed<'_> {
         }
         let (rest, mut used) = (&lines[at..], 0);
         if fence.is_none() {
-            used = table(rest, &mut out);
-            equated |= used > 0;
-            used += items(&rest[used..], &mut out);
+            let (rows, is_list) = table(rest, &mut out);
+            equated |= is_list;
+            used = rows + items(&rest[rows..], &mut out);
         }
         if used == 0 {
             out.push(Cow::Borrowed(lines[at]));
@@ -134,18 +134,20 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (cells.len() > 1).then_some(cells)
 }
 
-/// Writes the table that `lines` begin with as a list of values, if it is one of pairs or of one row; says how many lines it is.
-fn table<'a>(lines: &[&'a str], out: &mut Vec<Cow<'a, str>>) -> usize {
-    let [head, rule, rest @ ..] = lines else { return 0 };
-    let (Some(head), Some(rule)) = (cells(head), cells(rule)) else { return 0 };
+/// Writes the table that `lines` begin with as a list of values, if it is one of pairs or of one row, and as it is otherwise; says
+/// how many lines it is, and whether it became a list.
+fn table<'a>(lines: &[&'a str], out: &mut Vec<Cow<'a, str>>) -> (usize, bool) {
+    let [head, rule, rest @ ..] = lines else { return (0, false) };
+    let (Some(head), Some(rule)) = (cells(head), cells(rule)) else { return (0, false) };
     let ruled = rule.iter().all(|cell| cell.contains('-') && cell.chars().all(|c| matches!(c, '-' | ':')));
     if !ruled || rule.len() != head.len() {
-        return 0;
+        return (0, false);
     }
     let rows = rest.iter().map_while(|line| cells(line).filter(|row| row.len() == head.len()));
     let rows: Vec<Vec<&str>> = rows.collect();
+    let used = rows.len() + 2;
     if rows.is_empty() {
-        return 0;
+        return (0, false);
     }
     let is = |cell: &str, names: &[&str]| names.contains(&cell.to_lowercase().as_str());
     let pair = |key: &str, value: &str| Cow::Owned(format!("{key}: {value}"));
@@ -153,7 +155,9 @@ fn table<'a>(lines: &[&'a str], out: &mut Vec<Cow<'a, str>>) -> usize {
     // A colon within would stand for two.
     if !(pairs || rows.len() == 1) || head.iter().chain(rows.iter().flatten()).any(|cell| cell.contains(':'))
     {
-        return 0;
+        // All of it at once: a text of such tables takes no quadratic time.
+        out.extend(lines[..used].iter().map(|line| Cow::Borrowed(*line)));
+        return (used, false);
     }
     if pairs && is(head[0], &NAMED) && is(head[1], &VALUED) {
         out.extend(rows.iter().map(|row| pair(row[0], row[1])));
@@ -162,7 +166,7 @@ fn table<'a>(lines: &[&'a str], out: &mut Vec<Cow<'a, str>>) -> usize {
     } else {
         out.extend([&head].into_iter().chain(&rows).map(|row| pair(row[0], row[1])));
     }
-    rows.len() + 2
+    (used, true)
 }
 
 /// Writes "Age: 30" for "Age = 30" in two lines and more. What computes is code: "Speed = distance / time".

@@ -301,8 +301,10 @@ impl Prompt {
             && self.code.same(&other.code)
     }
 
-    /// Whether the texts that both ask about are in both, word by word.
+    /// Whether the texts that both ask about are in both, word by word. Each is looked for in all of the other prompt: of a great
+    /// many it is not known.
     pub(crate) fn same_wording(&self, other: &Self) -> bool {
+        const MOST: usize = 64;
         let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
         let has = |key: &str, quoted: &str| {
             key.match_indices(quoted).any(|(at, _)| {
@@ -310,7 +312,9 @@ impl Prompt {
             })
         };
         let (Some((x, of_x)), Some((y, of_y))) = (&self.wording, &other.wording) else { return true };
-        of_x.iter().all(|quoted| has(y, quoted)) && of_y.iter().all(|quoted| has(x, quoted))
+        of_x.len().max(of_y.len()) <= MOST
+            && of_x.iter().all(|quoted| has(y, quoted))
+            && of_y.iter().all(|quoted| has(x, quoted))
     }
 
     /// Whether it is not English, is code, or is too long for the trees: then only proof counts. Of a prompt with blocks of

@@ -139,7 +139,8 @@ fn huge_texts_take_no_quadratic_time() {
         "):",
         "f(x):",
     ];
-    for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))) {
+    let tables = ["|a|b|c|\n|-|-|-|\n", "|a:|b|\n|-|-|\n"].map(|unit| (unit, 200_000));
+    for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))).chain(tables) {
         let text = unit.repeat(bytes / unit.len());
         let started = std::time::Instant::now();
         let (a, b) = (Prompt::read(&text), Prompt::read(&format!("{text}end")));
@@ -165,6 +166,30 @@ fn hostile_pairs_take_no_quadratic_time() {
         let started = std::time::Instant::now();
         judge(&Prompt::read(&a), &Prompt::read(&b), 0.99, 0.85, Strictness::Standard);
         assert!(started.elapsed() < std::time::Duration::from_mins(1), "{}", unit(0));
+    }
+}
+
+/// Nor are the words of a command looked for one by one among those of another one.
+#[test]
+fn hostile_commands_take_no_quadratic_time() {
+    let words = (0..250_000).map(|at| at.to_string()).collect::<Vec<_>>();
+    let turned = words.iter().rev().cloned().collect::<Vec<_>>();
+    let [one, other] = [words, turned].map(|words| format!("mv {}", words.join(" ")));
+    let started = std::time::Instant::now();
+    let verdict = judge(&Prompt::read(&one), &Prompt::read(&other), 0.99, 0.85, Strictness::Standard);
+    assert!(verdict.refused.is_some());
+    assert!(started.elapsed() < std::time::Duration::from_mins(1), "{:?}", started.elapsed());
+}
+
+/// Nor are the texts that a prompt quotes looked for one by one in all of the other one: of a great many, nothing is proved.
+#[test]
+fn a_great_many_quoted_texts_are_not_looked_for() {
+    for (count, passes) in [(40, true), (64, true), (65, false)] {
+        let quoted = (0..count).map(|at| format!("\"٣{at}\"")).collect::<Vec<_>>().join(" ");
+        let [one, other] = ["How do I translate", "How can I translate"]
+            .map(|asked| Prompt::read(&format!("{asked} {quoted}")));
+        let verdict = judge(&one, &other, 0.99, 0.85, Strictness::Standard);
+        assert_eq!(verdict.refused.is_none(), passes, "{count} {verdict:?}");
     }
 }
 
