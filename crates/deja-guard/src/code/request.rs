@@ -380,9 +380,10 @@ fn same_but_for_place(x: &[Token], y: &[Token], same: impl Fn(&Token, &Token) ->
     }
     let all = |x: &[Token], y: &[Token]| x.iter().zip(y).all(|(x, y)| same(x, y));
     let coded = |part: &[Token]| part.iter().any(|token| token.exact);
+    let one_coded = |(first, second): (&[Token], &[Token])| coded(first) != coded(second);
     let cut = |at: usize| {
-        let (first, second) = x.split_at(at);
-        all(second, y) && all(first, &y[second.len()..]) && coded(first) != coded(second)
+        let ((first, second), turned) = (x.split_at(at), y.split_at(x.len() - at));
+        all(second, turned.0) && all(first, turned.1) && one_coded((first, second)) && one_coded(turned)
     };
     all(x, y) || (1..x.len()).any(cut)
 }

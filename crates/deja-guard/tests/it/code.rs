@@ -164,3 +164,21 @@ fn both_orders_of_two_commands_have_the_same_reason() {
     let (a, b) = ("Explain git a :", "Explain git . a :");
     assert_eq!(verdict(a, b, 0.97), verdict(b, a, 0.97));
 }
+
+/// What is code stands in both before what is asked, or behind it.
+#[test]
+fn both_orders_of_two_requests_have_the_same_verdict() {
+    for (a, b) in [
+        ("approaching approaching f(f(", "f(f(approaching approaching"),
+        (
+            "beginning arrive aaaII \u{201c}a\u{201d}x585 beginning",
+            "aaaII \u{201c}a\u{201d}x585 beginning beginning arrive",
+        ),
+        (
+            "efficient efficient aaaaaaaa[]efficient aaaaaaaa[]",
+            "aaaaaaaa[]efficient aaaaaaaa[]efficient efficient",
+        ),
+    ] {
+        assert_eq!(verdict(a, b, 0.97), verdict(b, a, 0.97), "{a} / {b}");
+    }
+}
