@@ -13,7 +13,7 @@ const ASKS: [&str; 12] =
     ["what", "why", "how", "where", "which", "when", "who", "can", "should", "does", "is", "please"];
 
 /// Whether two messages with the same label have other words each, which the other prompt does not say anywhere.
-pub(super) fn differ(x: &str, y: &str) -> bool {
+pub(super) fn differ<'a>(x: &'a str, y: &'a str) -> bool {
     if !(x.contains(": ") && y.contains(": ")) {
         return false;
     }
@@ -29,9 +29,14 @@ pub(super) fn differ(x: &str, y: &str) -> bool {
             lexicon().class(&word) & idle == 0 && !said.contains(&stem(&word))
         })
     };
-    of_x.iter().any(|(label, message)| {
+    // Each once: a message may be as long as the text.
+    let alone_in = |messages: Vec<(&'a str, &str)>, said: &HashSet<String>| {
+        messages.into_iter().map(|(label, message)| (label, alone(message, said))).collect::<Vec<_>>()
+    };
+    let (of_x, of_y) = (alone_in(of_x, &said_y), alone_in(of_y, &said_x));
+    of_x.iter().any(|(label, alone)| {
         let mut like = of_y.iter().filter(|(other, _)| other == label).peekable();
-        like.peek().is_some() && like.all(|(_, other)| alone(message, &said_y) && alone(other, &said_x))
+        like.peek().is_some() && like.all(|(_, other)| *alone && *other)
     })
 }
 

@@ -1,5 +1,7 @@
 //! Names in code among prose whose case counts, arrows, whose ends do, and the keywords and quotes of what is called and quoted.
 
+use std::collections::HashSet;
+
 use super::bare::words;
 use crate::lexicon::lexicon;
 
@@ -83,9 +85,11 @@ impl Names {
 
     /// Whether a name stands in `text` in small letters, and not in its `own`: who writes capitals elsewhere means another one.
     pub(super) fn lowered_in(&self, text: &str, own: &str) -> bool {
-        let small = |name: &String, text: &str| text.split(|c| !is_word(c)).any(|word| word == name);
-        text.contains(char::is_uppercase)
-            && self.lowered.iter().any(|name| small(name, text) && !small(name, own))
+        if self.lowered.is_empty() || !text.contains(char::is_uppercase) {
+            return false;
+        }
+        let [theirs, own] = [text, own].map(|text| text.split(|c| !is_word(c)).collect::<HashSet<&str>>());
+        self.lowered.iter().map(String::as_str).any(|name| theirs.contains(name) && !own.contains(name))
     }
 
     pub(super) fn same(&self, other: &Self) -> bool {
