@@ -88,6 +88,23 @@ impl Voice {
     }
 }
 
+/// Words that are never what was done.
+const NO_VERB: u64 = class::FUNCTION | class::AUXILIARY;
+/// Words that are nobody who did it.
+const NOBODY: u64 = NO_VERB | class::NEGATION | class::PREPOSITION;
+/// What stands behind a verb and is nothing that it is done to.
+const NO_OBJECT: u64 =
+    class::PREPOSITION | class::AUXILIARY | class::COORDINATOR | class::NEGATION | class::REL;
+/// What shows that a question is passive, or asks about several things.
+const ORDERED: u64 = class::PASSIVE | class::COORDINATOR;
+/// Words that are no part of what the question word stands beside.
+const IDLE: u64 = class::AUXILIARY
+    | class::PREPOSITION
+    | class::COORDINATOR
+    | class::POSSESSIVE
+    | class::OBJECT
+    | class::SUBJECT;
+
 /// What may stand between who does it and the verb.
 fn small(word: &str) -> bool {
     let skipped = matches!(
@@ -123,9 +140,7 @@ fn act(pieces: &[Piece], at: usize) -> Option<Act> {
     let own = class(at);
     let past = is_past(&piece.text) || own & class::PARTICIPLE != 0;
     // Most words are no verbs of the past: nothing more is looked up for them.
-    if !(past || pieces[at.saturating_sub(HELPED)..at].iter().any(helps))
-        || own & (class::FUNCTION | class::AUXILIARY) != 0
-    {
+    if !(past || pieces[at.saturating_sub(HELPED)..at].iter().any(helps)) || own & NO_VERB != 0 {
         return None;
     }
     let sentence = |at: usize| pieces[at].sentence == piece.sentence;
@@ -134,10 +149,8 @@ fn act(pieces: &[Piece], at: usize) -> Option<Act> {
     let is = |at: Option<usize>, these: &[&str]| at.is_some_and(|at| these.contains(&text(at)));
     let next = pieces.get(at + 1).filter(|next| !next.broken && next.sentence == piece.sentence);
     let object = next.is_some_and(|next| matches!(next.text.as_str(), "me" | "us"));
-    let transitive = next.is_some_and(|next| {
-        let small = class::PREPOSITION | class::AUXILIARY | class::COORDINATOR | class::NEGATION | class::REL;
-        lexicon().class(&next.text) & small == 0 && next.text != "myself"
-    });
+    let transitive =
+        next.is_some_and(|next| lexicon().class(&next.text) & NO_OBJECT == 0 && next.text != "myself");
     let behind = || pieces[at..].iter().take_while(|next| next.sentence == piece.sentence);
     let agent_behind = || {
         let by = behind().position(|next| next.text == "by").map(|by| at + by + 1);
@@ -176,8 +189,7 @@ fn act(pieces: &[Piece], at: usize) -> Option<Act> {
             None
         };
     }
-    let noun = pieces[first].kind == Kind::Word
-        && class(first) & (class::FUNCTION | class::AUXILIARY | class::NEGATION | class::PREPOSITION) == 0;
+    let noun = pieces[first].kind == Kind::Word && class(first) & NOBODY == 0;
     let did = is(second.and_then(before), &["did"]);
     (noun && transitive && (past || did)).then(|| done(Agent::Other, object))?
 }
@@ -196,16 +208,11 @@ fn role(pieces: &[Piece]) -> Option<Role> {
     let rest = &rest[..end];
     let first = text(rest, 0);
     let class = |piece: &Piece| lexicon().class(&piece.text);
-    let ordered = class::PASSIVE | class::COORDINATOR;
     let subject = || matches!(text(rest, 1), "i" | "we" | "you" | "they" | "he" | "she" | "it");
-    if rest.iter().any(|piece| class(piece) & ordered != 0 || piece.text == "by") || subject() {
+    if rest.iter().any(|piece| class(piece) & ORDERED != 0 || piece.text == "by") || subject() {
         return None;
     }
-    let auxiliary = class::AUXILIARY | class::PREPOSITION | class::COORDINATOR;
-    let small = |piece: &&Piece| {
-        class(piece) & (auxiliary | class::POSSESSIVE | class::OBJECT | class::SUBJECT) == 0
-            && !SMALL.contains(&piece.text.as_str())
-    };
+    let small = |piece: &&Piece| class(piece) & IDLE == 0 && !SMALL.contains(&piece.text.as_str());
     let modal =
         if DO.contains(&first) || lexicon().class(first) & class::AUXILIARY == 0 { "" } else { first };
     Some(Role {

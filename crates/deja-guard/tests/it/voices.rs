@@ -12,12 +12,15 @@ fn what_acts_and_what_it_acts_on() {
             ("what causes low iron", "what does low iron cause"),
             ("what does smoking lead to", "what leads to smoking"),
             ("what can stress cause", "what can cause stress"),
+            ("what can treat bad allergies", "what can bad allergies treat"),
+            ("which airline owns the lounge", "which lounge does the airline own"),
         ],
         0.92,
     );
     all_passed(
         &[
             ("what do frogs eat", "what does a frog eat"),
+            ("who did win the game", "who won the game"),
             ("which teams have beaten brazil", "which teams beat brazil"),
             ("What did Napoleon invade?", "What was invaded by Napoleon?"),
             ("What can I cook with eggs, spinach and feta?", "What can I cook with feta, eggs and spinach?"),
@@ -41,6 +44,12 @@ fn the_writer_did_it_or_somebody_else() {
             ("the company fired him", "he fired the company"),
             ("why did she leave him", "why did he leave her"),
             ("Did my bank cancel the transfer?", "Did I cancel the transfer?"),
+            ("she finally left him", "i finally left him"),
+            ("i cut my hand", "he cut my hand"),
+            ("i locked myself out", "they locked me out"),
+            ("the invoice was paid by us", "they paid the invoice"),
+            ("was the form signed by us", "we signed the form"),
+            ("was i called by my doctor", "i called my doctor"),
         ],
         0.92,
     );
@@ -52,6 +61,9 @@ fn the_writer_did_it_or_somebody_else() {
             ("I damaged my car", "my car was damaged"),
             ("how do i read a csv in python", "python read csv"),
             ("What happens if you put ice in tea?", "What would happen if I put ice in tea?"),
+            ("was the form signed by them", "they signed the form"),
+            ("i have never been to rome, what do i see", "you have never been to rome, what do you see"),
+            ("how do i get locked out", "how do you get locked out"),
         ],
         0.92,
     );
@@ -63,12 +75,18 @@ fn what_is_done_to_the_writer_is_said_in_two_voices() {
         &[
             ("why was i charged twice", "why did you charge me twice"),
             ("why was i banned", "why did you ban me"),
+            ("i have not been paid", "they have not paid me"),
+            ("i was billed by you", "you billed me"),
             ("i was hit by a car", "a car hit me"),
         ],
         0.92,
     );
     all_refused(
-        &[("why was i charged twice", "why did i charge you twice"), ("did you pay me", "did i pay you")],
+        &[
+            ("why was i charged twice", "why did i charge you twice"),
+            ("did you pay me", "did i pay you"),
+            ("i was billed by you", "i billed you"),
+        ],
         0.92,
     );
 }
