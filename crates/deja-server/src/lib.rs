@@ -10,6 +10,7 @@ pub mod console;
 mod descriptors;
 pub mod edge;
 pub mod feeds;
+mod figures;
 pub mod jobs;
 pub mod lifecycle;
 pub mod listener;

@@ -11,6 +11,7 @@ use crate::admin::{
     AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
     ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
+use crate::figures::dollars;
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match reply {
@@ -312,10 +313,6 @@ pub(super) fn percent(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".into(), |rate| format!("{:.1} %", rate * 100.0))
 }
 
-pub(super) fn dollars(amount: f64) -> String {
-    format!("{amount:.4}")
-}
-
 /// What stands where an amount is not known.
 const NO_PRICE: &str = "no price";
 
@@ -332,6 +329,15 @@ pub(super) fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_amount_that_is_not_zero_does_not_look_like_it() {
+        let told =
+            [0.0, 0.000_000_005, 0.000_011_7, 0.000_58, 3.456, 12_345.6].map(|amount| known(amount, 0));
+        let wanted = ["0.00", "0.000000005", "0.0000117", "0.00058", "3.46", "12,346"];
+        assert_eq!(told, wanted.map(|text| Some(text.to_owned())));
+        assert_eq!(known(0.0, 1), None);
+    }
 
     #[test]
     fn columns_are_aligned() {

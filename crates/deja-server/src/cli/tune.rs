@@ -9,12 +9,13 @@ use deja_core::money::NanoUsd;
 
 use super::admin::ask;
 use super::args::{Sure, TuneTask};
-use super::print::{as_json, clean, dollars, percent, table};
+use super::print::{as_json, clean, percent, table};
 use super::reach::Reach;
 use super::transfer::unexpected;
 use super::{Interrupted, unless_stopped};
 use crate::admin::{Command, EstimateView, PointView, Reply, TuneView};
 use crate::config::Config;
+use crate::figures::dollars;
 use crate::lifecycle::Signals;
 
 /// Pairs that a model judges between two words of how it goes.
@@ -68,9 +69,9 @@ async fn judge(
     let (project, model) = (project.to_owned(), model.to_owned());
     let plan = Command::JudgePlan { project: project.clone(), model: model.clone() };
     let Reply::JudgePlan(plan) = reach.execute(plan).await? else { return Err(unexpected()) };
-    let (pairs, cost) = (plan.pairs, plan.cost.as_dollars());
+    let (pairs, cost) = (plan.pairs, dollars(plan.cost.as_dollars()));
     let said = format!(
-        "{model} would judge {pairs} pairs of prompts for about {cost:.4} USD, {} USD at most.",
+        "{model} would judge {pairs} pairs of prompts for about {cost} USD, {} USD at most.",
         budget.as_dollars()
     );
     writeln!(std::io::stderr(), "{said}")?;
@@ -100,8 +101,8 @@ async fn judge(
         return judged;
     }
     let Judging { asked, unclear, spent, .. } = all;
-    let spent = spent.as_dollars();
-    writeln!(std::io::stderr(), "It judged {asked} pairs, {unclear} of them unclear, for {spent:.4} USD.")?;
+    let spent = dollars(spent.as_dollars());
+    writeln!(std::io::stderr(), "It judged {asked} pairs, {unclear} of them unclear, for {spent} USD.")?;
     judged
 }
 

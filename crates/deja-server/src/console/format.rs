@@ -5,20 +5,8 @@ use std::time::Duration;
 use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 
-use crate::moment;
-
-/// `12,345`.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(super) use crate::figures::count;
+use crate::{figures, moment};
 
 /// The first of these names, and how many more there are; `None` without any.
 pub(super) fn listed(names: &[String]) -> Option<String> {
@@ -47,17 +35,9 @@ pub(super) fn short(number: f64) -> String {
     }
 }
 
-/// Dollars, with as many decimals as an amount of its size needs.
+/// As [`figures::dollars`], with the sign.
 pub(super) fn dollars(amount: f64) -> String {
-    match amount {
-        0.0 => "$0.00".into(),
-        // The smallest amount that is kept is a thousand-millionth.
-        a if a < 0.000_001 => format!("${a:.9}"),
-        a if a < 0.0001 => format!("${a:.7}"),
-        a if a < 0.1 => format!("${a:.5}"),
-        a if a < 100.0 => format!("${a:.2}"),
-        a => format!("${}", count(a.round() as u64)),
-    }
+    format!("${}", figures::dollars(amount))
 }
 
 /// As [`dollars`], of an amount as it is kept.

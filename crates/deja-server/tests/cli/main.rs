@@ -573,7 +573,7 @@ fn a_project_without_samples_is_tuned_to_nothing() {
     let told = deja.ok(&["tune", "--project", "a"]);
     assert!(told.contains("wrong hits               not known: nobody has labelled a hit"), "{told}");
     assert!(
-        told.contains("     0.85  standard     0.0 %      -              -     0.0000  in force\n"),
+        told.contains("     0.85  standard     0.0 %      -              -       0.00  in force\n"),
         "{told}"
     );
     assert!(told.ends_with("label samples on the console's page Quality.\n"), "{told}");
