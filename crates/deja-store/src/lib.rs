@@ -146,8 +146,7 @@ impl StoreSettings {
 pub enum OpenError {
     /// The directory or a file in it cannot be made, read or written.
     #[error(
-        "cannot use the data directory {}: {source}; make it writable for this user or choose another one \
-         (DEJA_DATA_DIR)",
+        "cannot use the data directory {}: {source}; make it writable for this user or choose another one",
         path.display()
     )]
     DataDir {
@@ -158,8 +157,7 @@ pub enum OpenError {
     },
     /// Another process has the directory open.
     #[error(
-        "the data directory {} is in use by another deja process; stop that one or choose another directory \
-         (DEJA_DATA_DIR)",
+        "the data directory {} is in use by another deja process; stop that one or choose another directory",
         path.display()
     )]
     Locked {
@@ -201,16 +199,13 @@ pub enum OpenError {
         found: &'static str,
     },
     /// The URL of PostgreSQL is none.
-    #[error(
-        "the database URL (DEJA_DATABASE_URL) is not valid: {reason}; write \
-         postgres://USER:PASSWORD@HOST:PORT/DATABASE"
-    )]
+    #[error("the database URL is not valid: {reason}; write postgres://USER:PASSWORD@HOST:PORT/DATABASE")]
     DatabaseUrl {
         /// What is wrong with it, without quoting it.
         reason: String,
     },
     /// PostgreSQL cannot be reached, or ends a statement.
-    #[error("cannot use PostgreSQL at {server}: {reason}; check DEJA_DATABASE_URL, and that the server runs")]
+    #[error("cannot use PostgreSQL at {server}: {reason}; check that it runs, and the database URL")]
     Database {
         /// Host, port and database.
         server: String,

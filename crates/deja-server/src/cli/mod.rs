@@ -230,7 +230,7 @@ fn not_parsed(error: &clap::Error, arguments: &[OsString], out: &mut Output<'_>)
     }
 }
 
-/// An error with its causes, up to a cause that the text before it has already.
+/// An error with its causes, up to a cause that the text before it has already, and what names the store if it is about that.
 fn told(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -240,7 +240,18 @@ fn told(error: &anyhow::Error) -> String {
         line.push_str(": ");
         line.push_str(&cause);
     }
+    line.push_str(&named_by(error));
     line
+}
+
+/// The option or the variable that names a store which does not open, if another value of it may help.
+fn named_by(error: &anyhow::Error) -> String {
+    let setting = match error.downcast_ref() {
+        Some(OpenError::DataDir { .. } | OpenError::Locked { .. }) => "DEJA_DATA_DIR",
+        Some(OpenError::DatabaseUrl { .. } | OpenError::Database { .. }) => "DEJA_DATABASE_URL",
+        _ => return String::new(),
+    };
+    format!(" ({})", error.downcast_ref().map_or(setting, |side: &transfer::Side| side.option()))
 }
 
 /// Which command lists what there is, if an error says that something is not there.

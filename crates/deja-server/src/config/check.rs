@@ -77,7 +77,7 @@ impl Settings {
                 search_timeout: millis("search_timeout_ms", self.search_timeout_ms)?,
                 graph_from: self.database_graph_from,
             };
-            settings.check().map_err(|error| ConfigError(error.to_string()))?;
+            settings.check().map_err(|error| ConfigError(format!("{error} (DEJA_DATABASE_URL)")))?;
             Ok(settings)
         })
     }

@@ -128,6 +128,37 @@ fn a_cause_is_told_once() {
 }
 
 #[test]
+fn a_store_that_does_not_open_is_told_by_what_names_it() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    std::fs::write(deja.path().join("file"), "").unwrap();
+    let (down, unreadable) = ("postgres://me:hush@127.0.0.1:1/deja", "postgres://me:hush@host:port/deja");
+    for (from, to, code, wanted) in [
+        ("sqlite", down, 1, "the target: cannot use PostgreSQL at 127.0.0.1:1/deja: "),
+        ("sqlite", unreadable, 2, "the target: the database URL is not valid: "),
+        ("sqlite", "file", 2, "the target: cannot use the data directory file: "),
+        ("file", "copy", 2, "the source: cannot use the data directory file/deja.db: "),
+        (down, "copy", 1, "the source: cannot use PostgreSQL at 127.0.0.1:1/deja: "),
+        (unreadable, "copy", 2, "the source: the database URL is not valid: "),
+    ] {
+        let error = deja.error(code, &["db", "copy", "--from", from, "--to", to]);
+        let option = if from == "sqlite" { " (--to)" } else { " (--from)" };
+        assert!(error.contains(wanted) && error.ends_with(option) && !error.contains("hush"), "{error}");
+    }
+    // Any other command is about the store of the settings.
+    let error = deja.error(2, &["project", "list", "--data-dir", "file"]);
+    assert!(error.ends_with(" (DEJA_DATA_DIR)"), "{error}");
+    let master_key = "00".repeat(32);
+    let deja = deja.env("DEJA_MASTER_KEY", &master_key);
+    for (url, code) in [(down, 1), (unreadable, 2)] {
+        let deja =
+            Deja { env: [&deja.env[..], &[("DEJA_DATABASE_URL", url.to_owned())]].concat(), ..Deja::new() };
+        let error = deja.error(code, &["project", "list"]);
+        assert!(error.ends_with(" (DEJA_DATABASE_URL)") && !error.contains("hush"), "{error}");
+    }
+}
+
+#[test]
 fn bad_settings_stop_every_command() {
     let deja = Deja::new();
     std::fs::write(deja.path().join("deja.toml"), "listn = 'x'").unwrap();

@@ -1,5 +1,6 @@
 //! `deja db copy`: an export of everything, secrets as they are sealed, straight into another store.
 
+use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -39,17 +40,18 @@ const OTHER_KEY: &str = "the target has another master key than the source: copy
                          deja import";
 
 pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (from, to) = (Place::of(&task.from, config)?, Place::of(&task.to, config)?);
-    from.must_exist()?;
+    let (from, to) = (Place::of(&task.from, config), Place::of(&task.to, config));
+    let (from, to) = (from.context(Side::Source)?, to.context(Side::Target)?);
+    from.must_exist().context(Side::Source)?;
     if from.is_the_same_as(&to)? {
         return Err(AdminError::Invalid("the source and the target are the same store".into()).into());
     }
-    let source = deja_store::open(&from.0).await.context("the source")?;
+    let source = deja_store::open(&from.0).await.context(Side::Source)?;
     let target = match deja_store::open(&to.0).await {
         Ok(target) => target,
         Err(error) => {
             source.close().await?;
-            return Err(error).context("the target");
+            return Err(error).context(Side::Target);
         }
     };
     let mut signals = Signals::catch()?;
@@ -87,6 +89,32 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     Ok(())
 }
 
+/// One of the two stores of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) enum Side {
+    Source,
+    Target,
+}
+
+impl Side {
+    /// What names it on the command line.
+    pub(in crate::cli) fn option(self) -> &'static str {
+        match self {
+            Self::Source => "--from",
+            Self::Target => "--to",
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "the source",
+            Self::Target => "the target",
+        })
+    }
+}
+
 /// What comes of a copy.
 struct Copied {
     taken: Taken,
@@ -104,13 +132,13 @@ async fn copy_all(
 ) -> anyhow::Result<Copied> {
     let key_dir = from.key_directory();
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, key_dir, Arc::new(SystemEntropy), &**source).await.context("the source")?;
+    let vault = Vault::load(key, key_dir, Arc::new(SystemEntropy), &**source).await.context(Side::Source)?;
     if config.master_key.is_none() {
         share_key_file(key_dir, to.key_directory())?;
     }
     vault.verify(&**target).await.map_err(|error| match error {
         VaultError::WrongKey => AdminError::Invalid(OTHER_KEY.into()).into(),
-        error => anyhow::Error::from(error).context("the target"),
+        error => anyhow::Error::from(error).context(Side::Target),
     })?;
 
     let over = |store: &Arc<dyn Store>| {
@@ -193,16 +221,24 @@ impl Place {
                 settings.data_dir = directory.into();
             }
         }
+        settings.database()?;
         Ok(Self(settings))
     }
 
     /// A directory with a mistake in its name must not become an empty store.
     fn must_exist(&self) -> anyhow::Result<()> {
-        if self.0.postgres.is_none() && !self.0.data_dir.join("deja.db").is_file() {
-            let text = format!("there is no database in {}", self.0.data_dir.display());
-            return Err(AdminError::Invalid(text).into());
+        if self.0.postgres.is_some() {
+            return Ok(());
         }
-        Ok(())
+        let path = self.0.data_dir.join("deja.db");
+        match path.try_exists() {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let text = format!("there is no database in {}", self.0.data_dir.display());
+                Err(AdminError::Invalid(text).into())
+            }
+            Err(source) => Err(OpenError::DataDir { path, source }.into()),
+        }
     }
 
     fn is_the_same_as(&self, other: &Self) -> Result<bool, OpenError> {

@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::select;
 use tokio::time::sleep;
 
-pub(super) use copy::copy;
+pub(super) use copy::{Side, copy};
 pub(super) use export::export;
 pub(super) use import::import;
 pub(super) use lines::skip_mark;
