@@ -159,6 +159,21 @@ fn a_store_that_does_not_open_is_told_by_what_names_it() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_or_written_is_named() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    std::fs::create_dir(deja.path().join("folder")).unwrap();
+    for (arguments, code, wanted) in [
+        (["import", "folder"], 1, "deja: folder cannot be read: Is a directory"),
+        (["import", "missing.jsonl"], 1, "deja: missing.jsonl: No such file"),
+        (["export", "folder"], 1, "deja: folder: is a directory"),
+    ] {
+        let error = deja.error(code, &arguments);
+        assert!(error.starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
 fn bad_settings_stop_every_command() {
     let deja = Deja::new();
     std::fs::write(deja.path().join("deja.toml"), "listn = 'x'").unwrap();

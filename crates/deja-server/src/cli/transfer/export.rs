@@ -79,6 +79,7 @@ fn open(path: &Path, resume: bool) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600).create(true).truncate(false).create_new(!resume);
     options.open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists if path.is_dir() => io::Error::from(ErrorKind::IsADirectory).into(),
         ErrorKind::AlreadyExists => {
             let advice = "the file is there already: add --resume to go on with it, or choose another one";
             AdminError::Invalid(advice.into()).into()

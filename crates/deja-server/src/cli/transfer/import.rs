@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 use std::{mem, thread};
 
 use anyhow::Context as _;
@@ -33,13 +34,13 @@ pub(in crate::cli) async fn import(
     config: &Config,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let (from, bar): (Box<dyn BufRead + Send>, ProgressBar) = match &task.file {
-        Some(path) if path.as_os_str() != "-" => {
-            let file = File::open(path).with_context(|| path.display().to_string())?;
-            let length = file.metadata()?.len();
+    let (from, bar): (Box<dyn BufRead + Send>, ProgressBar) = match file(&task) {
+        Some(path) => {
+            let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+            let (length, file) = opened.with_context(|| path.display().to_string())?;
             (Box::new(BufReader::with_capacity(1 << 20, file)), progress(Some(length), true))
         }
-        _ => (Box::new(BufReader::new(io::stdin())), progress(None, false)),
+        None => (Box::new(BufReader::new(io::stdin())), progress(None, false)),
     };
     let mut reach = Reach::new(config)?;
     let bad = if task.skip_bad { Bad::Skipped } else { Bad::Ends };
@@ -69,6 +70,11 @@ struct Line {
     bytes: u64,
     /// `None` if it is empty.
     record: Option<Result<Record, String>>,
+}
+
+/// The file to read; without one, standard input.
+fn file(task: &ImportTask) -> Option<&Path> {
+    task.file.as_deref().filter(|path| *path != Path::new("-"))
 }
 
 /// Reads lines on a thread of its own: standard input may be silent for long, and a signal must end the wait.
@@ -106,7 +112,11 @@ async fn read(
     let (mut number, mut bytes) = (0, 0);
     let mut missing = task.projects.clone();
     while let Some(line) = lines.recv().await {
-        let line = line.context("the file cannot be read")?;
+        let unreadable = || {
+            let name = file(task).map_or_else(|| "standard input".into(), |path| path.display().to_string());
+            format!("{name} cannot be read")
+        };
+        let line = line.with_context(unreadable)?;
         number += 1;
         bar.inc(if bar.length().is_some() { line.bytes } else { 1 });
         match line.record {
