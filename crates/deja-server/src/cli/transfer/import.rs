@@ -24,8 +24,6 @@ use deja_core::admin::transfer::{Batch, Imported, Open, Record, line};
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
 const BATCH_BYTES: u64 = 2 << 20;
-/// Lines that are read before they are asked for.
-const AHEAD: usize = 16;
 /// How many records that cannot be taken are told of one by one.
 const TOLD: u64 = 10;
 
@@ -48,7 +46,7 @@ pub(in crate::cli) async fn import(
     let mut sink = Sink::new(bad, open);
     let mut signals = Signals::catch()?;
     let work = async {
-        read(&task, lines_of(from), &bar, &mut reach, &mut sink).await?;
+        read(&task, batches_of(from), &bar, &mut reach, &mut sink).await?;
         bar.finish_and_clear();
         if let Some(store) = reach.store() {
             index(store).await;
@@ -77,19 +75,35 @@ fn file(task: &ImportTask) -> Option<&Path> {
     task.file.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-/// Reads lines on a thread of its own: standard input may be silent for long, and a signal must end the wait.
-fn lines_of(mut from: impl BufRead + Send + 'static) -> Receiver<io::Result<Line>> {
-    let (put, lines) = channel(AHEAD);
+/// Reads lines on a thread of its own: standard input may be silent for long, and a signal must end the wait. While a
+/// batch is stored, one waits and another is read.
+fn batches_of(mut from: impl BufRead + Send + 'static) -> Receiver<io::Result<Vec<Line>>> {
+    let (put, batches) = channel(1);
     thread::spawn(move || {
         let mut buffer = Vec::new();
-        while let Some(line) = next_line(&mut from, &mut buffer).transpose() {
-            let is_last = line.is_err();
-            if put.blocking_send(line).is_err() || is_last {
+        while let Some(batch) = next_batch(&mut from, &mut buffer).transpose() {
+            let is_last = batch.is_err();
+            if put.blocking_send(batch).is_err() || is_last {
                 break;
             }
         }
     });
-    lines
+    batches
+}
+
+/// The next lines, as many as are handed over at once. A bad line ends them: it is told of at once.
+fn next_batch(from: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<Vec<Line>>> {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while batch.len() < BATCH && bytes < BATCH_BYTES {
+        let Some(line) = next_line(from, buffer)? else { break };
+        bytes += line.bytes;
+        let is_bad = matches!(line.record, Some(Err(_)));
+        batch.push(line);
+        if is_bad {
+            break;
+        }
+    }
+    Ok((!batch.is_empty()).then_some(batch))
 }
 
 fn next_line(from: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<Line>> {
@@ -104,39 +118,40 @@ fn next_line(from: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option
 
 async fn read(
     task: &ImportTask,
-    mut lines: Receiver<io::Result<Line>>,
+    mut batches: Receiver<io::Result<Vec<Line>>>,
     bar: &ProgressBar,
     reach: &mut Reach<'_>,
     sink: &mut Sink,
 ) -> anyhow::Result<()> {
     let (mut number, mut bytes) = (0, 0);
     let mut missing = task.projects.clone();
-    while let Some(line) = lines.recv().await {
+    while let Some(batch) = batches.recv().await {
         let unreadable = || {
             let name = file(task).map_or_else(|| "standard input".into(), |path| path.display().to_string());
             format!("{name} cannot be read")
         };
-        let line = line.with_context(unreadable)?;
-        number += 1;
-        bar.inc(if bar.length().is_some() { line.bytes } else { 1 });
-        match line.record {
-            None => continue,
-            Some(Ok(record)) => {
-                missing.retain(|slug| slug != record.project());
-                if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
-                    bytes += line.bytes;
-                    sink.put(place(number), record);
+        for line in batch.with_context(unreadable)? {
+            number += 1;
+            bar.inc(if bar.length().is_some() { line.bytes } else { 1 });
+            match line.record {
+                None => continue,
+                Some(Ok(record)) => {
+                    missing.retain(|slug| slug != record.project());
+                    if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
+                        bytes += line.bytes;
+                        sink.put(place(number), record);
+                    }
+                }
+                Some(Err(reason)) => {
+                    // The lines before come in first: whoever is told of this line goes on there.
+                    sink.hand_over(reach).await?;
+                    sink.bad(&place(number), &reason)?;
                 }
             }
-            Some(Err(reason)) => {
-                // The lines before come in first: whoever is told of this line goes on there.
+            if sink.len() >= BATCH || bytes >= BATCH_BYTES {
                 sink.hand_over(reach).await?;
-                sink.bad(&place(number), &reason)?;
+                bytes = 0;
             }
-        }
-        if sink.len() >= BATCH || bytes >= BATCH_BYTES {
-            sink.hand_over(reach).await?;
-            bytes = 0;
         }
     }
     sink.hand_over(reach).await?;
@@ -266,5 +281,58 @@ impl Sink {
             let _nowhere_to_say_it = writeln!(io::stderr(), "{place} is skipped: {reason}");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Equal lines without an end. Counts what is read.
+    struct Lines {
+        line: Vec<u8>,
+        read: Arc<AtomicUsize>,
+    }
+
+    impl Read for Lines {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let from = self.read.load(Ordering::Relaxed) % self.line.len();
+            let read = (&self.line[from..]).read(into)?;
+            self.read.fetch_add(read, Ordering::Relaxed);
+            Ok(read)
+        }
+    }
+
+    /// Bytes that are read while nobody asks for them.
+    fn read_ahead(length: usize, at_least: usize) -> usize {
+        let read = Arc::new(AtomicUsize::new(0));
+        let line = [vec![b' '; length - 1], vec![b'\n']].concat();
+        let _batches = batches_of(BufReader::new(Lines { line, read: read.clone() }));
+        let begun = Instant::now();
+        while read.load(Ordering::Relaxed) < at_least && begun.elapsed() < Duration::from_secs(30) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        // What is read beyond is read by now.
+        thread::sleep(Duration::from_millis(100));
+        read.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn two_batches_are_read_ahead_and_no_more() {
+        const BUFFER: usize = 8 << 10;
+        let short = 100;
+        let ahead = 2 * BATCH * short;
+        let read = read_ahead(short, ahead);
+        assert!((ahead..=ahead + BUFFER).contains(&read), "{read} bytes");
+        // Few long lines are as many bytes.
+        let long = 1 << 20;
+        let ahead = 2 * usize::try_from(BATCH_BYTES).unwrap();
+        let read = read_ahead(long, ahead);
+        assert!((ahead..=ahead + BUFFER).contains(&read), "{read} bytes");
     }
 }
