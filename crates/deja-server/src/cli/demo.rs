@@ -1,5 +1,6 @@
 //! `deja demo`: the real server over a temporary data directory, with a sandbox provider that answers at once.
 
+use std::io::Write;
 use std::time::Instant;
 
 use axum::routing::post;
@@ -35,7 +36,7 @@ const PROMPTS: [&str; 12] = [
 ];
 
 /// Runs sample queries, and then serves unless `exit_after`.
-pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
+pub(super) async fn run(mut config: Config, exit_after: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     crate::telemetry::init_log("warn", config.log_format)?;
     // Before there is anything to remove.
     let mut signals = Signals::catch()?;
@@ -58,7 +59,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     let server = Server::start(config).await?;
     server.also_serve(sandbox, router);
     let shown = tokio::select! {
-        shown = show(&server, exit_after) => shown,
+        shown = show(&server, exit_after, out) => shown,
         _ = signals.next() => Ok(()),
     };
     server.stop().await?;
@@ -66,17 +67,17 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
 }
 
 /// Prints sample queries and, unless it is to exit, what to try, and waits then.
-async fn show(server: &Server, exit_after: bool) -> anyhow::Result<()> {
+async fn show(server: &Server, exit_after: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let key = prepare(server).await?;
-    print_queries(server, &key).await?;
+    print_queries(server, &key, out).await?;
     if exit_after {
         return Ok(());
     }
-    say(&to_try(&server.address.to_string(), &key))?;
+    writeln!(out, "{}", to_try(&server.address.to_string(), &key))?;
     if let Some(operators::Setup::Link(link, _)) = operators::set_up(&server.wired.admin).await? {
-        say(&format!("Console:  {}", link.url.expose()))?;
+        writeln!(out, "Console:  {}", link.url.expose())?;
     }
-    say("Ctrl-C ends the demo and removes its data.")?;
+    writeln!(out, "Ctrl-C ends the demo and removes its data.")?;
     std::future::pending().await
 }
 
@@ -113,7 +114,7 @@ async fn prepare(server: &Server) -> anyhow::Result<String> {
     Ok(made.plain.reveal().to_owned())
 }
 
-async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
+async fn print_queries(server: &Server, key: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let key = deja_core::api_key::PlainKey::parse(key)
         .ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
     let caller = server.wired.store.admit(&key.hash()).await?;
@@ -121,7 +122,7 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
     // A server loads it in the background; here the first hit shows what it saved.
     tokio::task::spawn_blocking(|| TokenCounter::warm(MODEL)).await?;
     let (mut hits, mut total) = (0, 0.0);
-    say(&format!("{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD"))?;
+    writeln!(out, "{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD")?;
     for prompt in PROMPTS {
         let query = Query {
             prompt: prompt.into(),
@@ -141,11 +142,11 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
         let similarity = reply.similarity().map_or("-".into(), |s| format!("{:.3}", s.get()));
         let ms = began.elapsed().as_secs_f64() * 1e3;
         let saved = reply.saved().as_dollars();
-        say(&format!("{prompt:<44} {result:<9} {similarity:>10} {ms:>9.2} {saved:>12.7}"))?;
+        writeln!(out, "{prompt:<44} {result:<9} {similarity:>10} {ms:>9.2} {saved:>12.7}")?;
         hits += u32::from(reply.is_hit());
         total += saved;
     }
-    say(&format!("{hits} of {} answers came from the cache and saved ${total:.7}", PROMPTS.len()))?;
+    writeln!(out, "{hits} of {} answers came from the cache and saved ${total:.7}", PROMPTS.len())?;
     Ok(())
 }
 
@@ -163,9 +164,4 @@ async fn sandbox_answer(Json(request): Json<Value>) -> Json<Value> {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
         "usage": {"prompt_tokens": prompt.len().div_ceil(4) + 7, "completion_tokens": tokens, "total_tokens": tokens},
     }))
-}
-
-fn say(text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{text}")
 }

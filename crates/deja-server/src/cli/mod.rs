@@ -137,7 +137,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Eval(task) => runtime()?.block_on(eval::run(task, &config?, out)),
         Task::Tune(task) => ended_at_once(tune::tune(task, &config?, out)),
         Task::Db(task) => runtime()?.block_on(db::run(task, &config?, out)),
-        Task::Demo { exit } => runtime()?.block_on(demo::run(config?, exit)),
+        Task::Demo { exit } => runtime()?.block_on(demo::run(config?, exit, out)),
         Task::Admin(task) => ended_at_once(admin::run(task, &config?, &sources.env, out)),
     }
 }

@@ -404,3 +404,14 @@ fn a_demo_that_is_told_to_stop_leaves_nothing_behind() {
     assert_eq!(terminate(demo).code(), Some(0));
     assert_eq!(temporary.path().read_dir().unwrap().count(), 0);
 }
+
+#[test]
+fn a_demo_whose_reader_goes_away_ends_without_a_complaint() {
+    let deja = Deja::new();
+    let mut demo = deja.command(&["demo", "--exit"]);
+    let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(demo.stdout.take());
+    let output = demo.wait_with_output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), complaint.as_str()), (Some(0), ""));
+}
