@@ -45,10 +45,9 @@ fn messages(text: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for line in text.lines() {
         for (at, _) in line.match_indices(": ") {
-            let begin = line[..at]
-                .rfind(|c: char| c.is_whitespace() || matches!(c, '"' | '`'))
-                .map_or(0, |at| at + 1);
-            let (label, behind) = (&line[begin..at], &line[at + 2..]);
+            let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '`');
+            let label = line[..at].rsplit(parts).next().unwrap_or_default();
+            let behind = &line[at + 2..];
             if found.len() < MOST && is_label(label) {
                 found.push((label, clause(behind)));
             }

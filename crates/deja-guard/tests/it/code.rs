@@ -182,3 +182,15 @@ fn both_orders_of_two_requests_have_the_same_verdict() {
         assert_eq!(verdict(a, b, 0.97), verdict(b, a, 0.97), "{a} / {b}");
     }
 }
+
+/// In French a blank that is not broken stands before a colon, and pasted text has such blanks anywhere.
+#[test]
+fn a_message_may_stand_behind_any_blank() {
+    for blank in [' ', '\t', '\u{a0}', '\u{202f}', '\u{3000}'] {
+        let text = |what: &str| format!("What does it mean?{blank}Error: {what}");
+        assert!(verdict(&text("disk full"), &text("access denied"), 0.97).refused.is_some(), "{blank:?}");
+        assert_eq!(verdict(&text("disk full"), &text("disk full!"), 0.97).refused, None, "{blank:?}");
+        let told = format!("Traduis ce mot{blank}: chat");
+        assert_eq!(verdict(&told, &format!("{told}."), 0.97).refused, None, "{blank:?}");
+    }
+}

@@ -5,6 +5,70 @@ fn strictness() -> impl Strategy<Value = Strictness> {
     prop_oneof![Just(Strictness::Standard), Just(Strictness::Strict)]
 }
 
+/// What people and programs put between words, characters that cannot be seen among them.
+fn blanks() -> impl Strategy<Value = String> {
+    let blanks = vec![
+        " ", "", "\n", "\r\n", "\t", "\u{a0}", "\u{202f}", "\u{3000}", "\u{2028}", "\u{85}", "\u{200b}",
+        "\u{301}", ": ", ". ", "? ", ", ", "-", "'", "\u{2019}", "`", "\"", "\u{ff1a}", "\u{3002}", "(", ")",
+        " = ", "/", "\u{2192}",
+    ];
+    prop::sample::select(blanks).prop_map(str::to_owned)
+}
+
+/// Words that something is looked for beside, with any blanks and marks between them.
+fn marked() -> impl Strategy<Value = String> {
+    let words = vec![
+        "error",
+        "Error",
+        "ValueError",
+        "x509",
+        "mv",
+        "git",
+        "SELECT",
+        "f(x)",
+        "getUser",
+        "$HOME",
+        "5",
+        "1,5",
+        "½",
+        "II",
+        "n't",
+        "é",
+        "ß",
+        "İ",
+        "ſ",
+        "кошка",
+        "猫",
+        "が",
+        "을",
+        "인지",
+        "ไ",
+        "quel",
+        "wie",
+        "nicht",
+        "if",
+        "then",
+        "not",
+        "Settings",
+        "class",
+        "- a",
+        "1.",
+        "|a|b|",
+        "|-|-|",
+        "```",
+        "http://a",
+        "km",
+        "°C",
+        "👍",
+        "A",
+        "b",
+    ];
+    let word = prop_oneof![4 => prop::sample::select(words).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
+    prop::collection::vec((blanks(), word, blanks()), 0..24).prop_map(|parts| {
+        parts.into_iter().flat_map(|(before, word, behind)| [before, word, behind]).collect()
+    })
+}
+
 /// Words the guard knows something about, in any order.
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
@@ -68,6 +132,14 @@ proptest! {
     fn any_text_is_judged(a in any::<String>(), b in any::<String>(), cosine in any::<f32>(), threshold in any::<f32>(), strictness in strictness()) {
         let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), cosine, threshold, strictness);
         prop_assert!((0.0..=1.0).contains(&verdict.score));
+    }
+
+    #[test]
+    fn words_in_any_blanks_and_marks_are_judged(a in marked(), b in marked(), blank in blanks(), strictness in strictness()) {
+        for b in [b, format!("{a}{blank}x"), format!("x{blank}{a}")] {
+            let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 0.9, 0.85, strictness);
+            prop_assert!((0.0..=1.0).contains(&verdict.score));
+        }
     }
 
     #[test]
