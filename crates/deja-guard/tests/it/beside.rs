@@ -20,6 +20,21 @@ fn a_clause_of_a_long_text_is_judged_alone() {
     for (word, other) in passed {
         all_passed(&[(LAPTOP, &*LAPTOP.replace(word, other))], 0.99);
     }
+    let support = "You are a support agent of a phone company. The customer writes: I was charged 14.99 for roaming in \
+                   Switzerland although I had switched data off. Answer politely, and do not offer a refund.";
+    all_passed(&[(support, &*support.replace("switched", "turned"))], 0.92);
+}
+
+/// One sentence is judged by its clauses too, if it is long.
+#[test]
+fn a_clause_of_one_long_sentence_is_judged_alone() {
+    let pages = "first page and second page of the book that my mother gave me on my last birthday are torn, so how do I \
+                 mend them";
+    let turned = pages.replace("first page and second page", "second page and first page");
+    all_refused(&[(pages, &*turned)], 0.92);
+    let late =
+        "I am in a hurry and the bus to the airport is late, so how do I get to my gate when it rains?";
+    all_refused(&[(late, &*late.replace("rains", "snows"))], 0.92);
 }
 
 /// Several sentences, with the same ones between them.
@@ -89,4 +104,10 @@ fn a_little_word_may_say_what_another_word_says() {
         ("i barely sleep at night", "i sleep at night"),
     ];
     all_refused(&refused, 0.92);
+}
+
+/// The reply at the end of a chat, whose words stand elsewhere in it.
+#[test]
+fn another_last_line_is_another_reply() {
+    all_refused(&[("User: hi\nUser: what", "User: hi\nUser: who")], 0.92);
 }

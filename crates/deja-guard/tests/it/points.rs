@@ -26,6 +26,12 @@ fn mine_and_any() {
             ("is a visa needed", "is my visa needed"),
             ("what about my refund", "what about a refund"),
             ("the dog was found by him", "he found the dog"),
+            ("When will you ship my order?", "When will my order be shipped?"),
+            ("How much does the transfer cost?", "What does the transfer cost?"),
+            (
+                "I am travelling to Spain next week with my two kids. Do they need passports?",
+                "Do my two kids need passports? I'm traveling to Spain with them next week.",
+            ),
             ("What is your definition of reality?", "What is a definition of reality?"),
         ],
         0.92,

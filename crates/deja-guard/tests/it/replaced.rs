@@ -46,5 +46,11 @@ fn what_who_did_was_something_else() {
         ],
         0.92,
     );
-    all_passed(&[("who founded apple", "who established apple")], 0.92);
+    all_passed(
+        &[
+            ("who founded apple", "who established apple"),
+            ("does my car insurance pay for a rental car", "does my car insurance cover a hire car"),
+        ],
+        0.92,
+    );
 }

@@ -21,6 +21,8 @@ fn what_acts_and_what_it_acts_on() {
         &[
             ("what do frogs eat", "what does a frog eat"),
             ("who did win the game", "who won the game"),
+            ("Which documents must I submit?", "Which documents do I have to hand in?"),
+            ("What happened on July 4, 1776?", "What happened on 4 July 1776?"),
             ("which teams have beaten brazil", "which teams beat brazil"),
             ("What did Napoleon invade?", "What was invaded by Napoleon?"),
             ("What can I cook with eggs, spinach and feta?", "What can I cook with feta, eggs and spinach?"),
@@ -64,6 +66,14 @@ fn the_writer_did_it_or_somebody_else() {
             ("was the form signed by them", "they signed the form"),
             ("i have never been to rome, what do i see", "you have never been to rome, what do you see"),
             ("how do i get locked out", "how do you get locked out"),
+            (
+                "I have two dogs and a small flat, and I work from home. How often should I walk them?",
+                "I've got two dogs and a small flat, and I work from home. How often should I walk them?",
+            ),
+            (
+                "How long do I have to return something I bought online in the EU?",
+                "In the EU, how long is the return period for something bought online?",
+            ),
         ],
         0.92,
     );
