@@ -165,6 +165,8 @@ pub(crate) struct Differences {
     pub(crate) doer: bool,
     /// What small words set apart: "what is a refund", "what is my refund".
     pub(crate) point: bool,
+    /// They ask for two kinds of answer: a time, a number of people.
+    pub(crate) answer: bool,
     /// One thing in another one's place: "Tom Hanks movies", "Brad Pitt movies".
     pub(crate) replaced: bool,
     /// The same but for two words of a kind in each other's place.
@@ -239,6 +241,7 @@ impl Differences {
             instead: instead(a, b, &alignment) || lettered(a, b, &alignment),
             form: a.form.differs(b.form),
             replaced: replaced(a, b, &alignment),
+            answer: a.answer.differs(b.answer),
             point: point::differs(a, b, &alignment),
             doer: a.voice.differs(&b.voice),
             exchange: exchange(a, b, &alignment),

@@ -20,6 +20,7 @@
 //! ```
 
 mod align;
+mod answer;
 mod apart;
 mod asked;
 mod beside;

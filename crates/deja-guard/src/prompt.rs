@@ -2,6 +2,7 @@
 
 mod walk;
 
+use crate::answer::Answer;
 use crate::apart::Slot;
 use crate::asked::Asked;
 use crate::beside;
@@ -184,6 +185,7 @@ pub struct Prompt {
     pub(crate) form: Form,
     pub(crate) voice: Voice,
     pub(crate) point: Point,
+    pub(crate) answer: Answer,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -238,7 +240,9 @@ impl Prompt {
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
         let (asked, form) = (Asked::read(&pieces), Form::read(&pieces));
         let (voice, point) = (Voice::read(&pieces), Point::read(&pieces));
+        let written = pieces.clone();
         let pieces = rewrite(pieces);
+        let answer = Answer::read(&written, &pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
         let mut prompt = Self {
@@ -266,6 +270,7 @@ impl Prompt {
             form,
             voice,
             point,
+            answer,
             passive: passive(&pieces),
             past: false,
             future: false,

@@ -4,6 +4,7 @@
 
 mod abroad;
 mod alike;
+mod answers;
 mod apart;
 mod beside;
 mod code;
