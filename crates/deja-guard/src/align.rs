@@ -316,7 +316,7 @@ fn contrary(word: &str, other: &str) -> bool {
 fn reversed(word: &str, other: &str) -> bool {
     const PREFIXES: [&str; 8] = ["un", "in", "im", "ir", "il", "dis", "non", "de"];
     let prefixed =
-        word.len() >= ROOT && PREFIXES.iter().any(|prefix| other.strip_prefix(prefix) == Some(word));
+        word.len() >= ROOT && other.strip_suffix(word).is_some_and(|prefix| PREFIXES.contains(&prefix));
     let root = other.strip_suffix("less").unwrap_or_default();
     let ends = |end: &str| matches!(end, "" | "s" | "d" | "ed" | "ful" | "y");
     prefixed || root.len() >= ROOT && word.strip_prefix(root).is_some_and(ends)

@@ -11,7 +11,7 @@ use questions::{foreign_request, question_hard, question_other, requests};
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::apart::Apart;
 use crate::exchange::{Exchange, exchange, priced};
-use crate::lexicon::{class, lexicon};
+use crate::lexicon::{class, lexicon, stem};
 use crate::order::{self, Order};
 use crate::places::{reordered, traded};
 use crate::point;
@@ -501,11 +501,12 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
     ([left, right].map(|count| count + usize::from(repeated)), same)
 }
 
-fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {
-    let only = |x: &Prompt, y: &Prompt| {
+fn unmatched_function<'p>(a: &'p Prompt, b: &'p Prompt) -> [Vec<&'p str>; 2] {
+    let only = |x: &'p Prompt, y: &Prompt| {
         let mut rest: Vec<&str> = y.function.iter().map(String::as_str).collect();
         x.function
             .iter()
+            .map(String::as_str)
             .filter(|w| lexicon().class(w) & class::IDLE == 0)
             .filter(|w| match rest.iter().position(|o| o == w) {
                 Some(at) => {
@@ -514,17 +515,16 @@ fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {
                 }
                 None => true,
             })
-            .cloned()
             .collect::<Vec<_>>()
     };
     [only(a, b), only(b, a)]
 }
 
 /// Function words that are opposites: before and after, on and off.
-fn function_opposite(function: &[Vec<String>; 2]) -> bool {
-    function[0].iter().any(|x| {
-        function[1].iter().any(|y| lexicon().opposite(&crate::lexicon::stem(x), &crate::lexicon::stem(y)))
-    })
+fn function_opposite(function: &[Vec<&str>; 2]) -> bool {
+    let [left, right] =
+        function.each_ref().map(|list| list.iter().map(|word| stem(word)).collect::<Vec<_>>());
+    left.iter().any(|x| right.iter().any(|y| lexicon().opposite(x, y)))
 }
 
 /// Whether a function word or noise of one prompt has its opposite or its contrast among what the other has alone, or a content
@@ -559,12 +559,12 @@ fn axis(left: &[&Word], right: &[&Word]) -> bool {
 }
 
 /// Unmatched words that a condition leads in: "without a receipt", "in a microwave", "if it is sick".
-fn extra_condition(words: &[&Word], function: &[String]) -> usize {
+fn extra_condition(words: &[&Word], function: &[&str]) -> usize {
     words
         .iter()
         .filter(|w| {
             !light(w)
-                && (function.contains(&w.lead) && lexicon().class(&w.lead) & class::CONDITION != 0
+                && (function.contains(&w.lead.as_str()) && lexicon().class(&w.lead) & class::CONDITION != 0
                     || w.negated)
         })
         .count()
@@ -592,9 +592,8 @@ fn jaccard(a: &[u32], b: &[u32]) -> f32 {
 
 /// Share of neighbouring stems that both prompts have.
 fn bigrams(a: &Prompt, b: &Prompt) -> f32 {
-    let list =
-        |p: &Prompt| p.words.windows(2).map(|w| (w[0].stem.clone(), w[1].stem.clone())).collect::<Vec<_>>();
-    let (x, y) = (list(a), list(b));
-    let same = x.iter().filter(|pair| y.contains(pair)).count();
-    same as f32 / (x.len() + y.len()).saturating_sub(same).max(1) as f32
+    let pairs = |p: &Prompt| p.words.len().saturating_sub(1);
+    let two = |w: &[Word], v: &[Word]| w[0].stem == v[0].stem && w[1].stem == v[1].stem;
+    let same = a.words.windows(2).filter(|w| b.words.windows(2).any(|v| two(w, v))).count();
+    same as f32 / (pairs(a) + pairs(b)).saturating_sub(same).max(1) as f32
 }

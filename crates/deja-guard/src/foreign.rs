@@ -15,6 +15,8 @@ mod signs;
 mod typed;
 mod verbs;
 
+use std::borrow::Cow;
+
 use marks::unit_name;
 
 use crate::languages::{
@@ -106,6 +108,9 @@ enum Kind {
 /// The most words whose order is compared.
 const LIMIT: usize = 200;
 
+/// Words by which the language of a text is told.
+const READ: usize = 60;
+
 /// Digits that an f64 tells apart.
 const LONGEST_NUMBER: usize = 15;
 
@@ -119,49 +124,55 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '`', '[', ']'];
     let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
     // As typed: a piece may be "when" for "wen".
-    let words: Vec<String> = text
+    let words: Vec<(Cow<'_, str>, u32)> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
-        .take(60)
-        .map(str::to_lowercase)
+        .take(READ)
+        .map(|word| {
+            let word = lower(word);
+            let lists = lists(&word);
+            (word, lists)
+        })
         .collect();
+    let read = &pieces[..pieces.len().min(READ)];
+    let listed_in: Vec<u32> = read.iter().map(|piece| lists(&piece.text)).collect();
     // "Sin(x)" is no Spanish, "cos(x)" no Italian.
     let called = if outside.contains('(') { text.to_lowercase() } else { String::new() };
     let is_called = |word: &str| !called.is_empty() && called.contains(&format!("{word}("));
-    let is_mark = |word: &str| listed(IS_MARK, word) && !is_called(word);
-    let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
+    let is_mark = |(word, lists): (&str, u32)| lists & IS_MARK != 0 && !is_called(word);
     let misread = words
         .iter()
-        .filter(|word| is_mark(word) && !listed(IS_ENGLISH, word) && *word != "im")
-        .filter(|word| pieces.iter().take(60).all(|p| p.text != **word))
+        .filter(|(word, lists)| is_mark((word, *lists)) && lists & IS_ENGLISH == 0 && word != "im")
+        .filter(|(word, _)| read.iter().all(|p| p.text != *word))
         .count();
     // "Was ist", "was kostet": German.
     let was = matches!(pieces, [was, verb, ..] if was.text == "was" && listed(IS_BEHIND_WAS, &verb.text));
-    let marked = pieces.iter().take(60).filter(|p| is_mark(&p.text));
+    let said = || read.iter().zip(&listed_in).map(|(piece, lists)| (piece.text.as_str(), *lists));
+    let marked = said().filter(|word| is_mark(*word));
     let marks = marked.clone().count() + misread + usize::from(was);
     // Dutch "er" says so beside others only.
-    let weak = words.iter().filter(|word| *word == "er").count();
+    let weak = words.iter().filter(|(word, _)| word == "er").count();
     let other = if marks + weak > 1 { marks + weak } else { marks };
-    let english = (count(IS_ENGLISH) - usize::from(was)).saturating_sub(misread);
-    let strong = marked.filter(|p| !is_article(&p.text)).count();
+    let english = said().filter(|(_, lists)| lists & IS_ENGLISH != 0).count();
+    let english = (english - usize::from(was)).saturating_sub(misread);
+    let strong = marked.filter(|(word, _)| !is_article(word)).count();
     // Words of other languages too.
-    let shared = pieces.iter().take(60).filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
+    let shared = read.iter().filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
     let accented = letters > latin;
-    let unknown = pieces
-        .iter()
-        .take(60)
-        .filter(|p| {
-            p.text.len() > 2 && !lexicon().knows(&p.text) && lexicon().class(&p.text) & class::NOISE == 0
-        })
-        .count();
+    let mut unknown = 0usize;
     // Names are unknown in English too, and "to", "do", "on" and "my" are words of other languages.
     let (mut long, mut strange, mut spelt, mut made, mut shown) = (0usize, 0usize, 0usize, 0usize, 0usize);
-    for p in pieces.iter().take(60).filter(|p| p.kind == scan::Kind::Word) {
+    for (p, lists) in read.iter().zip(&listed_in) {
         let class = lexicon().class(&p.text);
-        let is_unknown = class == 0 && !lexicon().knows(&p.text);
+        let known = lexicon().knows(&p.text);
+        unknown += usize::from(p.text.len() > 2 && !known && class & class::NOISE == 0);
+        if p.kind != scan::Kind::Word {
+            continue;
+        }
+        let is_unknown = class == 0 && !known;
         let short = p.text.chars().count() <= 2;
         shown += usize::from(
-            (class != 0 && p.text != "hoe" || listed(IS_ENGLISH, &p.text))
+            (class != 0 && p.text != "hoe" || lists & IS_ENGLISH != 0)
                 && !matches!(p.text.as_str(), "to" | "do" | "on" | "my" | "in" | "i"),
         );
         if !(short || p.name || p.upper) {
@@ -185,11 +196,16 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,
-        (false, true) => Grammar::of(words.iter().map(String::as_str)),
+        (false, true) => Grammar::of(words.iter().map(|(_, lists)| *lists)),
         (false, false) => Grammar::English,
     };
     let maybe = !(sure || is_code || too_long);
     (foreign || is_code || too_long).then(|| Foreign { maybe, ..reader::foreign(text, grammar) })
+}
+
+/// `word` in lower case.
+fn lower(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase()) { word.into() } else { word.to_lowercase().into() }
 }
 
 /// Those that are part of names in English texts: "los angeles".

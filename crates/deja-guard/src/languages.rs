@@ -267,10 +267,10 @@ pub(crate) enum Grammar {
 }
 
 impl Grammar {
-    /// By the words that mark a language.
-    pub(crate) fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+    /// By the words that mark a language: what lists each word of a text is in.
+    pub(crate) fn of(words: impl Iterator<Item = u32>) -> Self {
         let mut counts = [0u8; LANGUAGES.len()];
-        for lists in words.map(lists).filter(|lists| lists & IS_MARK != 0) {
+        for lists in words.filter(|lists| lists & IS_MARK != 0) {
             for (bit, count) in counts.iter_mut().enumerate() {
                 *count += u8::from(lists & 1 << bit != 0);
             }

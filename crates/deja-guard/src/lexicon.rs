@@ -411,26 +411,26 @@ pub(crate) fn stem(word: &str) -> String {
     if !word.is_ascii() {
         return word.to_owned();
     }
-    let undoubled = |w: &str| {
+    let undoubled = |w: &'_ str| {
         let bytes = w.as_bytes();
         let m = bytes.len();
         let double = m > 3 && bytes[m - 1] == bytes[m - 2] && !matches!(bytes[m - 1], b'l' | b's');
-        w[..m - usize::from(double)].to_owned()
+        m - usize::from(double)
     };
-    let cut = if n > 5 && word.ends_with("ing") {
+    let end = if n > 5 && word.ends_with("ing") {
         undoubled(&word[..n - 3])
     } else if n > 4 && (word.ends_with("ies") || word.ends_with("ied")) {
-        format!("{}y", &word[..n - 3])
+        return format!("{}y", &word[..n - 3]);
     } else if n > 4 && word.ends_with("ed") && !word.ends_with("eed") {
         undoubled(&word[..n - 2])
     } else if n > 4 && ["ches", "shes", "sses", "xes", "zes"].iter().any(|end| word.ends_with(end)) {
-        word[..n - 2].to_owned()
+        n - 2
     } else if n > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
-        word[..n - 1].to_owned()
+        n - 1
     } else {
-        word.to_owned()
+        n
     };
-    without_e(&cut)
+    without_e(&word[..end])
 }
 
 fn without_e(word: &str) -> String {

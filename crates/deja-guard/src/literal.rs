@@ -277,7 +277,8 @@ pub(crate) fn bare(c: char) -> char {
 pub(crate) fn accented(text: &str) -> Vec<Accented> {
     const QUOTES: &str = "\"'`“”‘’„«»";
     let mut accented = Vec::new();
-    let mut rest = text;
+    // Of ASCII nothing is.
+    let mut rest = if text.is_ascii() { "" } else { text };
     while let Some(begin) = rest.find(|c: char| bare(c) != c || c.is_uppercase() && !c.is_ascii()) {
         let begin = rest[..begin].trim_end_matches(char::is_alphanumeric).len();
         let end = rest[begin..].find(|c: char| !c.is_alphanumeric()).map_or(rest.len(), |end| begin + end);
@@ -315,9 +316,12 @@ pub(crate) fn respelled(a: &Prompt, b: &Prompt) -> bool {
 }
 
 fn is_data(word: &str) -> bool {
-    let digits = word.chars().filter(char::is_ascii_digit).count();
-    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
-    digits + letters > LONGEST_WORD || letters == 0 && digits > LONGEST_NUMBER
+    let count = |is: fn(&u8) -> bool| word.bytes().filter(is).count();
+    let long = || {
+        let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
+        digits + letters > LONGEST_WORD || letters == 0 && digits > LONGEST_NUMBER
+    };
+    word.len() > LONGEST_NUMBER && long()
 }
 
 /// Whether it is among what the tokenizer spells or drops: Latin letters, marks upon them, blanks, what cannot be seen.

@@ -331,13 +331,14 @@ impl Prompt {
 
 /// A form of "be" or "get", a participle within three words, and an agent or no object: "was bought by".
 fn passive(pieces: &[Piece]) -> bool {
-    pieces.iter().enumerate().any(|(i, piece)| {
-        lexicon().class(&piece.text) & class::PASSIVE != 0
-            && pieces[i + 1..].iter().take(6).any(|p| {
-                p.text.len() > 4 && p.text.ends_with("ed")
-                    || lexicon().class(&p.text) & class::PARTICIPLE != 0
-            })
-    }) && pieces.iter().any(|p| p.text == "by")
+    pieces.iter().any(|p| p.text == "by")
+        && pieces.iter().enumerate().any(|(i, piece)| {
+            lexicon().class(&piece.text) & class::PASSIVE != 0
+                && pieces[i + 1..].iter().take(6).any(|p| {
+                    p.text.len() > 4 && p.text.ends_with("ed")
+                        || lexicon().class(&p.text) & class::PARTICIPLE != 0
+                })
+        })
 }
 
 fn is_variant(number: &Piece, word: &Piece) -> bool {

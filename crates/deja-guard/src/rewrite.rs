@@ -99,7 +99,9 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
             }
             at += phrase.from.len();
         } else {
-            split_code(&rest[0], &mut out);
+            // Its text is not looked at again.
+            let text = std::mem::take(&mut pieces[at].text);
+            split_code(Piece { text, ..pieces[at].clone() }, &mut out);
             at += 1;
         }
     }
@@ -107,7 +109,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// "win11" and "ios17": a name and a number.
-fn split_code(piece: &Piece, out: &mut Vec<Piece>) {
+fn split_code(piece: Piece, out: &mut Vec<Piece>) {
     if piece.kind == Kind::Code {
         let letters = piece.text.trim_end_matches(|c: char| c.is_ascii_digit());
         if letters.len() >= 3 && letters.len() < piece.text.len() && letters.chars().all(char::is_alphabetic)
@@ -115,11 +117,11 @@ fn split_code(piece: &Piece, out: &mut Vec<Piece>) {
             let text = if letters == "win" { "windows" } else { letters };
             out.push(Piece { text: text.to_owned(), kind: Kind::Word, ..piece.clone() });
             let number = piece.text[letters.len()..].to_owned();
-            out.push(Piece { text: number, kind: Kind::Number, name: false, broken: false, ..piece.clone() });
+            out.push(Piece { text: number, kind: Kind::Number, name: false, broken: false, ..piece });
             return;
         }
     }
-    out.push(piece.clone());
+    out.push(piece);
 }
 
 /// "Python how do I sort a list" is "how do I sort a list in Python".

@@ -16,7 +16,7 @@ struct Forest {
 /// child is the leaf `-child - 1`.
 #[derive(Deserialize)]
 struct Tree {
-    nodes: Vec<(usize, f32, i32, i32)>,
+    nodes: Vec<(u8, f32, i8, i8)>,
     leaves: Vec<f32>,
 }
 
@@ -37,11 +37,15 @@ pub(crate) fn score(features: &[f32; FEATURES.len()]) -> f32 {
 
 impl Tree {
     fn leaf(&self, features: &[f32; FEATURES.len()]) -> f32 {
-        let mut at = if self.nodes.is_empty() { -1 } else { 0 };
-        while at >= 0 {
-            let Some((feature, threshold, left, right)) = self.nodes.get(at as usize) else { return 0.0 };
-            at = if features.get(*feature).is_some_and(|value| value <= threshold) { *left } else { *right };
+        let mut at = if self.nodes.is_empty() { -1i8 } else { 0 };
+        while let Ok(node) = usize::try_from(at) {
+            let Some((feature, threshold, left, right)) = self.nodes.get(node) else { return 0.0 };
+            at = if features.get(usize::from(*feature)).is_some_and(|value| value <= threshold) {
+                *left
+            } else {
+                *right
+            };
         }
-        self.leaves.get(-(at + 1) as usize).copied().unwrap_or(0.0)
+        usize::try_from(-1 - at).ok().and_then(|leaf| self.leaves.get(leaf)).copied().unwrap_or(0.0)
     }
 }

@@ -112,6 +112,10 @@ fn closed<'a>(tokens: &[&'a str]) -> (Cow<'a, str>, usize) {
         })
     };
     let first = tokens[0];
+    // Most are.
+    if first.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return (Cow::Borrowed(first), 1);
+    }
     let mut open = depth(first);
     if open > 0 && (is_call(first) || first.starts_with(['[', '{', '('])) {
         for (at, token) in tokens.iter().enumerate().take(MOST).skip(1) {
@@ -187,7 +191,8 @@ const SIGNS: [&[&str]; 3] = [
 
 /// How simple the values beside `sign` must be, as the place in [`SIGNS`].
 fn operator(sign: &str) -> Option<usize> {
-    SIGNS.iter().position(|signs| signs.contains(&sign))
+    let is_sign = sign.starts_with(|c: char| c.is_ascii_punctuation());
+    SIGNS.iter().position(|signs| is_sign && signs.contains(&sign))
 }
 
 /// Whether an operator makes one term of what stands beside it.

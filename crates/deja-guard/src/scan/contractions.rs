@@ -1,5 +1,9 @@
 //! Contractions, written out: "can't" is "can not".
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use super::Piece;
 
 /// Contractions written as one word, and what they stand for.
@@ -59,6 +63,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("ie", &["that", "is"]),
 ];
 
+static WRITTEN_OUT: LazyLock<FxHashMap<&str, &[&str]>> = LazyLock::new(|| WHOLE.iter().copied().collect());
+
 /// Words after which `'s` stands for `is`.
 const IS_AFTER: &[&str] = &[
     "what",
@@ -81,7 +87,7 @@ const IS_AFTER: &[&str] = &[
 /// Pushes a piece, written out if it is a contraction.
 pub(super) fn expand(out: &mut Vec<Piece>, piece: Piece) {
     let word = piece.text.as_str();
-    if let Some((_, parts)) = WHOLE.iter().find(|(whole, _)| *whole == word) {
+    if let Some(parts) = WRITTEN_OUT.get(word) {
         // "R", "U" and "IE" in capitals are names of their own, "2nd" is no "and".
         let is_name = piece.upper || word.len() == 1 && piece.name;
         if !(matches!(word, "r" | "u" | "ie") && is_name || word == "nd" && piece.glued) {
