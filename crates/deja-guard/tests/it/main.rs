@@ -28,5 +28,6 @@ mod requests;
 mod rewordings;
 mod texts;
 mod typed;
+mod verdict;
 mod voices;
 mod words;
