@@ -8,6 +8,9 @@ use crate::lexicon::{class, lexicon, stem};
 /// Messages that are looked at.
 const MOST: usize = 8;
 
+/// Words that say little by themselves.
+const IDLE: u64 = class::FUNCTION | class::AUXILIARY | class::NOISE;
+
 /// Words behind a message that ask about it.
 const ASKS: [&str; 12] =
     ["what", "why", "how", "where", "which", "when", "who", "can", "should", "does", "is", "please"];
@@ -24,10 +27,7 @@ pub(super) fn differ<'a>(x: &'a str, y: &'a str) -> bool {
     let said = |text: &str| words(text).map(|word| stem(&word)).collect::<HashSet<_>>();
     let (said_x, said_y) = (said(x), said(y));
     let alone = |message: &str, said: &HashSet<String>| {
-        words(message).any(|word| {
-            let idle = class::FUNCTION | class::AUXILIARY | class::NOISE;
-            lexicon().class(&word) & idle == 0 && !said.contains(&stem(&word))
-        })
+        words(message).any(|word| lexicon().class(&word) & IDLE == 0 && !said.contains(&stem(&word)))
     };
     // Each once: a message may be as long as the text.
     let alone_in = |messages: Vec<(&'a str, &str)>, said: &HashSet<String>| {

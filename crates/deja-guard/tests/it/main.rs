@@ -17,6 +17,8 @@ mod golden;
 mod kinds;
 mod layout;
 mod measures;
+mod messages;
+mod numerals;
 mod order;
 mod pairs;
 mod points;
