@@ -8,9 +8,6 @@ const VOWELS: u32 = 21;
 /// What asks, and may stand anywhere.
 const ADVERBS: [&str; 7] = ["왜", "언제", "어떻게", "어디서", "어디에서", "얼마나", "몇"];
 
-/// Adverbs, which end like nouns with their particle.
-const WHOLE: [&str; 8] = ["어디", "얼마", "누구", "무엇", "어느", "가장", "제일", "우리나라"];
-
 /// Particles of whom it is done to, of who does it, and of what it is about: behind a syllable with an end, and behind another.
 const OBJECT: [char; 2] = ['을', '를'];
 const DOERS: [char; 2] = ['이', '가'];
@@ -81,7 +78,7 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
     let (mut words, mut roles) = (Vec::new(), Vec::new());
     for (at, word) in all.iter().enumerate() {
         let last = at + 1 == all.len();
-        if WHOLE.contains(word) || ADVERBS.contains(word) || !word.chars().all(is_syllable) {
+        if ADVERBS.contains(word) || !word.chars().all(is_syllable) {
             words.push((*word).to_owned());
             continue;
         }
@@ -114,10 +111,10 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
         words.push(noun);
     }
     // "어디가 몽골의 수도" is "몽골의 수도는 어디".
-    if words.len() > 1 && all[0] == "어디가" {
+    if all.first() == Some(&"어디가") {
         words.rotate_left(1);
     }
-    if let Some(at) = words.iter().position(|word| ADVERBS.contains(&word.as_str())).filter(|at| *at > 0)
+    if let Some(at) = words.iter().position(|word| ADVERBS.contains(&word.as_str()))
         && words[at] != "몇"
         && words[at] != "얼마나"
     {

@@ -15,6 +15,7 @@ mod forms;
 mod framing;
 mod golden;
 mod kinds;
+mod korean;
 mod layout;
 mod measures;
 mod messages;
