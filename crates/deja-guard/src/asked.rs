@@ -2,7 +2,7 @@
 
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::question;
-use crate::scan::Piece;
+use crate::scan::{Piece, text, text_before};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Time {
@@ -106,8 +106,8 @@ impl Asked {
 
 /// When it is: only what an auxiliary or a verb without one shows.
 fn time(pieces: &[Piece]) -> Option<Time> {
-    let text = |at: usize| pieces.get(at).map_or("", |piece: &Piece| piece.text.as_str());
-    let before = |at: usize| at.checked_sub(1).map_or("", text);
+    let text = |at: usize| text(pieces, at);
+    let before = |at: usize| text_before(pieces, at);
     // "A will" is a document.
     let will = |at: usize| {
         matches!(text(at), "will" | "shall")
@@ -149,8 +149,8 @@ pub(crate) fn is_past(word: &str) -> bool {
 
 /// Whether one is free to do it, or bound: none if it says both. What one can do somewhere is no permission ("where can I park").
 fn duty(pieces: &[Piece]) -> Option<Duty> {
-    let text = |at: usize| pieces.get(at).map_or("", |piece: &Piece| piece.text.as_str());
-    let before = |at: usize| at.checked_sub(1).map_or("", text);
+    let text = |at: usize| text(pieces, at);
+    let before = |at: usize| text_before(pieces, at);
     let question = |at: usize| question::named(before(at)).is_some();
     // "I need to cancel" and "I must cancel" are requests.
     let told = |at: usize| {
@@ -206,7 +206,7 @@ fn subject(sentence: &[Piece]) -> Option<Subject> {
         "see",
         "mean",
     ];
-    let text = |at: usize| sentence.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+    let text = |at: usize| text(sentence, at);
     let who = text(0) == "who";
     let asked = question::named(text(0)).is_some();
     if !asked && !AUXILIARIES.contains(&text(0)) {
@@ -265,7 +265,7 @@ fn wants(pieces: &[Piece]) -> Vec<i8> {
         return wants;
     }
     for (at, piece) in pieces.iter().enumerate() {
-        let before = at.checked_sub(1).map_or("", |at| pieces[at].text.as_str());
+        let before = text_before(pieces, at);
         let compared = pieces.get(at + 1).is_some_and(|next| next.text == "than");
         match before {
             "too" | "less" => wants.extend(ends(&piece.text).iter().map(|end| -end)),

@@ -28,11 +28,27 @@ pub(crate) fn may_have_parts(text: &str, length: usize) -> bool {
     length > LONG || text.contains('\n') || length >= 2 * FEWEST_BESIDE && has_sentences()
 }
 
+/// What is judged alone of two texts.
+pub(crate) struct Part<'a> {
+    pub(crate) x: &'a str,
+    pub(crate) y: &'a str,
+    /// A few words at the end of a chat: each of them says something.
+    pub(crate) is_reply: bool,
+}
+
 /// What two texts say differently, if it is short: all sentences from the first to the last one that differ ("Translate
-/// it", "Summarise it"); each sentence that somebody changed in a few words; and the clause of it that was changed.
-pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Parts<'a>> {
+/// it", "Summarise it"); each sentence that somebody changed in a few words; the clause of it that was changed; and last lines.
+pub(crate) fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Vec<Part<'a>> {
     let (Some(x), Some(y)) = (a.text.as_deref(), b.text.as_deref()) else { return Vec::new() };
     let (x, y) = (x.trim(), y.trim());
+    let reply = last_lines(x, y);
+    let mut parts = differing(a, b, (x, y));
+    parts.extend(reply.filter(|reply| !parts.contains(reply)));
+    parts.into_iter().map(|(x, y)| Part { x, y, is_reply: reply == Some((x, y)) }).collect()
+}
+
+/// The sentences and clauses that differ.
+fn differing<'a>(a: &Prompt, b: &Prompt, (x, y): Parts<'a>) -> Vec<Parts<'a>> {
     let whole = differing_sentences(x, y);
     let most = |(p, q): Parts<'_>| words(p).len().max(words(q).len());
     let short = |parts: Parts<'_>| most(parts) <= MOST_WORDS;
@@ -140,8 +156,7 @@ fn between<'a>(text: &'a str, words: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The last lines of two texts that are the same up to there, if they are a few words: the reply at the end of a chat.
-pub(crate) fn last_lines<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<Parts<'a>> {
-    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
+fn last_lines<'a>(x: &'a str, y: &'a str) -> Option<Parts<'a>> {
     let ((before, p), (same, q)) = (x.rsplit_once('\n')?, y.rsplit_once('\n')?);
     let few = |line: &str| words(line).len() <= 5;
     (before == same && p != q && few(p) && few(q)).then_some((p, q))

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lexicon::{class, lexicon};
 use crate::prompt::question;
-use crate::scan::Piece;
+use crate::scan::{Piece, text};
 
 /// Forms of several words.
 const YES_OR_NO: &str = "yes or no";
@@ -66,7 +66,7 @@ pub(crate) struct Form {
 
 impl Form {
     pub(crate) fn read(pieces: &[Piece]) -> Self {
-        let text = |at: usize| pieces.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+        let text = |at: usize| text(pieces, at);
         let given = |at: usize| (at.saturating_sub(2)..at).any(|before| GIVEN.contains(&text(before)));
         let how = |piece: &Piece| question::named(&piece.text) == Some(question::HOW);
         let form = |at: usize| match (text(at), text(at + 1), text(at + 2)) {

@@ -4,7 +4,7 @@ use crate::align::{Alignment, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::rules::LONG;
-use crate::scan::Piece;
+use crate::scan::{Piece, text};
 
 /// What the order of the shared words says.
 #[derive(Default, Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ pub(crate) fn doer(pieces: &[Piece]) -> Option<Doer> {
 /// complaints ("I can't log in"), which have no negation.
 pub(crate) fn able(pieces: &[Piece]) -> Option<bool> {
     let says = |sentence: &[Piece]| {
-        let text = |at: usize| sentence.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+        let text = |at: usize| text(sentence, at);
         let behind = usize::from(matches!(text(0), "i" | "we"));
         match (text(behind), text(behind + 1), text(behind + 2)) {
             ("can", "not", _)

@@ -4,7 +4,7 @@ use crate::align::{Alignment, Link, light, opposite};
 use crate::lexicon::{class, lexicon, stem};
 use crate::prompt::{Prompt, Word, question};
 use crate::rules::LONG;
-use crate::scan::{Piece, text};
+use crate::scan::{Piece, text, text_before};
 
 /// Whose it is that a question is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,7 +166,7 @@ fn causal(pieces: &[Piece]) -> Option<Causal> {
 /// Whether the word at `at` says that there is one of the next: no "how does one do it", no "that one".
 fn single(pieces: &[Piece], at: usize) -> bool {
     const BEFORE: [&str; 8] = ["the", "no", "this", "that", "which", "any", "every", "each"];
-    let before = at.checked_sub(1).map_or("", |at| text(pieces, at));
+    let before = text_before(pieces, at);
     matches!(text(pieces, at), "one" | "single")
         && !BEFORE.contains(&before)
         && lexicon().class(before) & class::AUXILIARY == 0

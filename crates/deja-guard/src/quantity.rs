@@ -9,7 +9,7 @@ use units::{multiplier, short_unit};
 use words::{roman, words};
 
 use crate::lexicon::{class, lexicon};
-use crate::scan::{Kind, NEGATIVE, Piece, text};
+use crate::scan::{Kind, NEGATIVE, Piece, text, text_before};
 
 pub(crate) use calendar::names_month;
 pub(crate) use units::unit;
@@ -145,7 +145,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
         used += 1;
         decimals = 0;
     }
-    let before = at.checked_sub(1).map_or("", |before| text(pieces, before));
+    let before = text_before(pieces, at);
     if text(pieces, at + used) == "m" && before == "dollar" {
         value *= 1e6;
         used += 1;
@@ -226,7 +226,7 @@ fn named(pieces: &[Piece], at: usize) -> Option<(Quantity, usize)> {
 /// none for letters stuck to a number, which are a name: "2fa", "3d".
 fn measure(quantity: &mut Quantity, pieces: &[Piece], at: usize, mut used: usize) -> Option<usize> {
     let next = |k: usize| text(pieces, at + k);
-    let before = at.checked_sub(1).map_or("", |before| text(pieces, before));
+    let before = text_before(pieces, at);
     if let Some((_, dimension, _)) = unit(before)
         && matches!(
             before,

@@ -77,6 +77,11 @@ pub(crate) fn text(pieces: &[Piece], at: usize) -> &str {
     pieces.get(at).map_or("", |piece| piece.text.as_str())
 }
 
+/// The text of the piece before `at`, empty where there is none.
+pub(crate) fn text_before(pieces: &[Piece], at: usize) -> &str {
+    at.checked_sub(1).map_or("", |before| text(pieces, before))
+}
+
 /// The pieces of `text`, contractions written out; no more than `limit`.
 pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
     let chars: Vec<char> =

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::align::{Alignment, align};
-use crate::beside::{beside_same_text, last_lines};
+use crate::beside::{Part, beside_same_text};
 use crate::exchange::Exchange;
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
@@ -217,21 +217,14 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
         return verdict;
     }
     let parts = if extent == Extent::Part { Vec::new() } else { beside_same_text(a, b) };
-    let alone = |x: &Prompt, y: &Prompt| judged(x, y, terms.beside(Extent::Part));
-    for (x, y) in parts {
-        let verdict = alone(&Prompt::read(x), &Prompt::read(y));
-        if verdict.refused.is_some() {
-            return verdict;
-        }
-    }
-    if let Some((x, y)) = last_lines(a, b).filter(|_| extent != Extent::Part) {
+    for Part { x, y, is_reply } in parts {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = alone(&x, &y);
+        let verdict = judged(&x, &y, terms.beside(Extent::Part));
         if verdict.refused.is_some() {
             return verdict;
         }
         let Alignment { left, right, .. } = align(&x, &y);
-        if !left.is_empty() && !right.is_empty() {
+        if is_reply && !left.is_empty() && !right.is_empty() {
             return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
         }
     }

@@ -1,7 +1,7 @@
 //! Numbers in words and in Roman numerals.
 
 use super::units::multiplier;
-use crate::scan::Piece;
+use crate::scan::{Piece, text, text_before};
 
 const SMALL: [&str; 21] = [
     "zero",
@@ -72,8 +72,8 @@ pub(super) fn roman(piece: &Piece) -> Option<f64> {
 
 /// A number in words that begins at `pieces[at]`: value and how many pieces.
 pub(super) fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
-    let text = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
-    let before = if at > 0 { pieces[at - 1].text.as_str() } else { "" };
+    let text = |k: usize| text(pieces, at + k);
+    let before = text_before(pieces, at);
     match text(0) {
         "half" | "quarter" => {
             let part = if text(0) == "half" { 0.5 } else { 0.25 };
