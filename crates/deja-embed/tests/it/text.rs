@@ -52,3 +52,22 @@ fn the_look_ahead_is_a_lower_bound() {
         assert!(session.tokenize(&text).unwrap().is_some(), "{:?}", &text[..12]);
     }
 }
+
+/// Nor does it take long to learn how many tokens a text has that is as long as any that is tokenised.
+#[test]
+fn no_text_takes_long() {
+    const BYTES: usize = 256 * 128;
+    let model = Model::builtin().unwrap();
+    let session = model.session();
+    let units = "aA \n\t\0!1[éßİяﷺﬃ漢가اไ👍\u{301}\u{200b}\u{ad}\u{fffd}\u{a0}\u{3000}\u{10ffff}"
+        .chars()
+        .map(String::from);
+    let several = [". ", "a.", "-a", "e\u{301}", "क्", "👩\u{200d}", "[CLS]", "[SEP] ", "##", "$漢", "a漢"];
+    for unit in units.chain(several.map(str::to_owned)) {
+        for text in [unit.repeat(BYTES / unit.len()), format!("{}a", unit.repeat((BYTES - 1) / unit.len()))] {
+            let began = std::time::Instant::now();
+            session.tokenize(&text).unwrap();
+            assert!(began.elapsed() < std::time::Duration::from_secs(5), "{unit:?} {:?}", began.elapsed());
+        }
+    }
+}

@@ -137,8 +137,10 @@ proptest! {
     #[test]
     fn words_in_any_blanks_and_marks_are_judged(a in marked(), b in marked(), blank in blanks(), strictness in strictness()) {
         for b in [b, format!("{a}{blank}x"), format!("x{blank}{a}")] {
-            let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 0.9, 0.85, strictness);
+            let (a, b) = (Prompt::read(&a), Prompt::read(&b));
+            let verdict = judge(&a, &b, 0.9, 0.85, strictness);
             prop_assert!((0.0..=1.0).contains(&verdict.score));
+            prop_assert_eq!(verdict, judge(&b, &a, 0.9, 0.85, strictness));
         }
     }
 

@@ -53,8 +53,22 @@ fn a_prompt_has_the_tokens_of_the_chat_around_it() {
 #[test]
 fn no_text_takes_long() {
     warm();
-    for unit in ["a", " ", "\n", "!", "\u{3000}", "漢", "aB", "1", "é", "👩‍👩‍👧", " \n", "The quick fox. "]
-    {
+    let units = "aA !1é漢ǅﷺ/\n\0'\u{301}\u{200b}\u{3000}".chars().map(String::from);
+    let several = [
+        "aB",
+        "👩‍👩‍👧",
+        " \n",
+        "\r\n",
+        "!\n",
+        "  a",
+        "A's",
+        "A漢",
+        "ǅʰ漢",
+        "A\u{301}",
+        "qzxjvkwq",
+        "The quick fox. ",
+    ];
+    for unit in units.chain(several.map(str::to_owned)) {
         for bytes in [MAX_COUNTED_BYTES - 64, MAX_COUNTED_BYTES + 64, 1 << 20] {
             let text = unit.repeat(bytes / unit.len());
             for model in ["gpt-4o", "gpt-4", "claude-opus-5"] {
