@@ -11,12 +11,20 @@ fn what_two_clauses_exchange() {
                 "Summarize in 3 bullet points: Sales fell by 4 % in the north and rose by 2 % in the south.",
             ),
             ("mix flour and milk with eggs", "mix eggs and milk with flour"),
+            (
+                "My cat always looks sad. What can I do so that it looks happy and playful?",
+                "My cat always looks happy and playful. What can I do so that it looks sad?",
+            ),
         ],
         0.92,
     );
     all_passed(
         &[
             ("Is Rust faster than Go?", "Which is faster, Rust or Go?"),
+            (
+                "Which is the stronger acid acetic acid, formic acid or lactic acid?",
+                "Which is the stronger acid lactic acid, acetic acid or formic acid?",
+            ),
             ("What happened in the 2nd World War?", "What happened in the second World War?"),
         ],
         0.92,

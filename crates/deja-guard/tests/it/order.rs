@@ -11,6 +11,7 @@ fn who_does_it_and_to_whom() {
             ("google was bought by apple", "google bought apple"),
             ("the cat was chased by the dog", "the cat chased the dog"),
             ("did you get my email", "did i get my email"),
+            ("Which games has Microsoft bought?", "Which games were bought from Microsoft?"),
         ],
         0.92,
     );
