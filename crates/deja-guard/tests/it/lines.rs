@@ -7,7 +7,6 @@ fn a_capital_in_a_line_of_code_counts() {
     let lines = [
         ("Explain:\n{}", "foo(Bar)", "foo(bar)"),
         ("Explain:\n{}", "<Foo>", "<foo>"),
-        ("Explain:\n{}", "#define Max 5", "#define max 5"),
         ("Is it right?\n{}", "  Foo bar;", "  foo bar;"),
         ("Why does it fail?\nx = 1\n{}", "while Ready:", "while ready:"),
         ("Why does it fail?\nx = 1\n{}", "let x = Bar", "let x = bar"),

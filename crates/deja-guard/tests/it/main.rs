@@ -21,6 +21,7 @@ mod layout;
 mod lines;
 mod measures;
 mod messages;
+mod moved;
 mod numerals;
 mod order;
 mod pairs;

@@ -182,3 +182,30 @@ fn what_code_gives_is_a_symptom_of_it() {
         0.92,
     );
 }
+
+/// Blanks beside signs, and marks around all of the code.
+#[test]
+fn code_may_be_laid_out_and_quoted_in_another_way() {
+    all_passed(
+        &[
+            ("solve 2x + 5 = 17 for x", "solve for x: 2x+5=17"),
+            ("what does “x = 1” do", "what does x = 1 do"),
+            ("Explain this regex: ^[a-z]+$", "What does the regex ^[a-z]+$ match?"),
+            ("what is fmt.Println(1) in go", "what is fmt.Println(1)"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("select Count(x) explain it", "explain select count(x)"),
+            ("what is console.log(1) in javascript", "what is console.log(1)"),
+        ],
+        0.92,
+    );
+}
+
+/// "ENOENT" names an error.
+#[test]
+fn the_code_of_an_error_is_a_message() {
+    all_passed(&[("fix ENOENT: no such file", "ENOENT: no such file")], 0.92);
+}
