@@ -3,17 +3,27 @@
 
 mod characters;
 mod determiners;
+mod east;
 mod frames;
+mod fronted;
 mod how;
 mod korean;
 mod marks;
 mod moved;
 mod numerals;
+mod pairs;
 mod phrases;
+mod quoted;
 mod reader;
+mod remedy;
 mod signs;
+mod slavic;
+mod told;
+mod turkish;
 mod typed;
 mod verbs;
+mod voices;
+mod which;
 
 use std::borrow::Cow;
 
@@ -64,6 +74,10 @@ pub(crate) struct Foreign {
     marked: bool,
     /// What lies behind the first [`LIMIT`] words, as a digest.
     rest: u64,
+    /// The same text, each of its quotations as one word.
+    apart: Option<Box<Foreign>>,
+    /// Marks show what is quoted, not a colon.
+    quotes: bool,
 }
 
 /// A number whose unit is not read yet.
@@ -155,6 +169,8 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let other = if marks + weak > 1 { marks + weak } else { marks };
     let english = said().filter(|(_, lists)| lists & IS_ENGLISH != 0).count();
     let english = (english - usize::from(was)).saturating_sub(misread);
+    // "Come" and "me" are words of other languages.
+    let pure = said().filter(|(_, lists)| lists & (IS_ENGLISH | IS_MARK) == IS_ENGLISH).count();
     let strong = marked.filter(|(word, _)| !is_article(word)).count();
     // Words of other languages too.
     let shared = read.iter().filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
@@ -186,7 +202,7 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         || other > english && (other > 1 || accented || unknown > 0)
         || misread + weak > 0 && other > 1 && other > english.saturating_sub(shared) && unknown > 0
         || accented && other >= english && other + unknown > 1
-        || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len()
+        || (english == 0 || marks > 0 && pure == 0) && pieces.len() >= 4 && unknown * 2 > pieces.len()
         || shown == 0 && long > 2 && strange > 1 && strange * 2 >= long
         || strong > 0 && english <= shared && shown <= shared && unknown > 0
         || spelt > 1 && spelt > shown;
@@ -196,7 +212,7 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,
-        (false, true) => Grammar::of(words.iter().map(|(_, lists)| *lists)),
+        (false, true) => Grammar::of(words.iter().map(|(word, lists)| (&**word, *lists))),
         (false, false) => Grammar::English,
     };
     let maybe = !(sure || is_code || too_long);
@@ -315,12 +331,14 @@ impl Foreign {
             // "S'il te plaît", "من فضلك"
             self.words
                 .pop_if(|last| word == "te" && last.text == "s" || word == "فضلك" && last.text == before);
-        } else if listed(IS_NEGATION, &word) {
+        } else if listed(IS_NEGATION, &word) && !(word == "ne" && self.grammar.is(TURKISH_PLACE)) {
             self.negation(word);
         } else if listed(IS_LOSES | IS_WINS, &word) {
             self.loses |= listed(IS_LOSES, &word);
             self.push(if listed(IS_NOW, &word) { "#wins" } else { "#won" }.to_owned());
-        } else if listed(IS_IDLE, &word) || listed(IS_GERMAN_IDLE, &word) && self.is_idle_german() {
+        } else if listed(IS_IDLE, &word) && !(word == "los" && self.grammar.is(GERMAN_PLACE))
+            || listed(IS_GERMAN_IDLE, &word) && self.is_idle_german()
+        {
             self.lead |= self.leads(&word);
         } else {
             // Two capitalised words are a name, whatever stands before them.
@@ -408,8 +426,16 @@ struct Pair {
     capital: bool,
 }
 
-/// Proves that two texts ask the same, or says what is in the way.
+/// Proves that two texts ask the same, or says what is in the way. What both quote must be equal letter by letter.
 pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
+    match (&a.apart, &b.apart) {
+        (Some(x), Some(y)) if a.quotes && b.quotes => equal(x, y),
+        (Some(x), Some(y)) => equal(x, y).or_else(|_| equal(a, b)),
+        _ => equal(a, b),
+    }
+}
+
+fn equal(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     if sorted(&a.numbers) != sorted(&b.numbers) {
         return Err(Unproved::Numbers);
     }
@@ -423,6 +449,9 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     if a.was != b.was && a.is != b.is {
         return Err(Unproved::Words);
     }
+    if korean::joined(&a.words, &b.words) && korean::agree(&a.roles, &b.roles) && a.rest == b.rest {
+        return Ok(());
+    }
     let voices = a.passive != b.passive;
     // Told from the other side, the parties must change places; told from the same side, nothing may.
     let other_side = a.loses != b.loses || voices;
@@ -433,15 +462,19 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let portuguese = a.grammar.is(PORTUGUESE_PLACE) || b.grammar.is(PORTUGUESE_PLACE);
     let feminine = IS_FEMININE | if portuguese { IS_PORTUGUESE_FEMININE } else { 0 };
     let typed = a.marked != b.marked;
+    let (marked, plain) = if a.marked { (a, b) } else { (b, a) };
+    let polish = typed && typed::polish(&marked.words, &plain.words);
     let turkish = a.grammar.is(TURKISH_PLACE) || b.grammar.is(TURKISH_PLACE);
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
     for word in a.words.iter().filter(|word| counts(word)) {
         let same = |x: &Token, y: &Token| {
-            x.text == y.text || typed && typed::same(&x.text, &y.text, x.capital || y.capital, turkish)
+            x.text == y.text
+                || typed && typed::same(&x.text, &y.text, x.capital || y.capital, turkish, polish)
         };
         let is = |j: &usize| b.words[*j].kind == word.kind && same(&b.words[*j], word);
-        let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
+        let words =
+            |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word && !quoted::is(&word.text);
         let capital = |j: &usize| word.capital || b.words[*j].capital;
         let inflects = |j: &usize| {
             let other = &b.words[*j];
@@ -463,13 +496,10 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
         let to = (x & IS_TO != 0, y & IS_TO != 0);
         given |= to == (true, false);
         taken |= to == (false, true);
+        // "¿Quién mató a Lincoln?", "¿a quién mató Lincoln?"
+        turned |= to.0 != to.1 && !voices && matches!(word.text.as_str(), "quién" | "quien");
         turned |= x & y & IS_MASCULINE != 0 && to.0 != to.1;
-        let genders = |lead: u32| (lead & IS_MASCULINE != 0, lead & feminine != 0);
-        let other = matches!(
-            (genders(x), genders(y)),
-            ((true, false), (false, true)) | ((false, true), (true, false))
-        );
-        if other && !phrases::stands_for_others(&word.text) {
+        if other_gender(x, y, feminine) && !phrases::stands_for_others(&word.text) {
             return Err(Unproved::Words);
         }
         let event = matches!(word.text.as_str(), "#wins" | "#won") || listed(IS_WHO, &word.text);
@@ -511,6 +541,12 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     } else {
         Err(Unproved::Order)
     }
+}
+
+/// Whether the articles of one word are of two genders.
+fn other_gender(x: u32, y: u32, feminine: u32) -> bool {
+    let genders = |lead: u32| (lead & IS_MASCULINE != 0, lead & feminine != 0);
+    matches!((genders(x), genders(y)), ((true, false), (false, true)) | ((false, true), (true, false)))
 }
 
 fn sorted(list: &[String]) -> Vec<&String> {

@@ -21,6 +21,7 @@ const FRENCH: &str = "le les des du est et je ne pas mon ma mes sur dans avec po
     un la combien pourquoi puis peux cette \
     recette météo meteo prix meilleur meilleure billet compte horaires de";
 const PORTUGUESE: &str = "o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como foi pela pelo \
+    há que isso eu \
     para quanto quanta quantos quantas por você tem posso cadê ao esqueci faz \
     receita preço preco melhor senha conta previsão horário quando gostaria de nao voce";
 const ITALIAN: &str = "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del \
@@ -35,6 +36,7 @@ const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który k
     przepis pogoda cena hasło bilet konto stolica";
 const TURKISH: &str = "nasıl nedir nerede nereden hangi kaç mi mı mu mü bir ve için neden değil yok ile nereye \
     kadar zaman misin mısın miyim mıyım niye kac nasil \
+    yaz cümle kelimesiyle kelimesi arasındaki arasında nelerdir oldu icat etti sence çevir demek kelime anlama gelir \
     tarifi fiyatı fiyati şifre sifre bileti nüfusu başkenti";
 
 /// English function words that the lists of other languages share with it or that show English.
@@ -124,6 +126,7 @@ pub(crate) const FRENCH_PLACE: usize = 2;
 pub(crate) const PORTUGUESE_PLACE: usize = 3;
 pub(crate) const ITALIAN_PLACE: usize = 4;
 pub(crate) const DUTCH_PLACE: usize = 5;
+pub(crate) const POLISH_PLACE: usize = 6;
 pub(crate) const TURKISH_PLACE: usize = 7;
 
 /// The lists above by word: one bit a list, the languages first.
@@ -255,6 +258,14 @@ pub(crate) fn precedes_noun(before: &str) -> bool {
 /// The fewest letters that two forms of a word have in common.
 const STEM: usize = 5;
 
+/// Letters that one language of [`LANGUAGES`] has.
+const LETTERS: [(&[char], usize); 4] = [
+    (&['ł', 'ż', 'ś', 'ź', 'ć', 'ą', 'ę', 'ń'], POLISH_PLACE),
+    (&['ş', 'ğ', 'ı'], TURKISH_PLACE),
+    (&['ã', 'õ'], PORTUGUESE_PLACE),
+    (&['ñ'], SPANISH_PLACE),
+];
+
 /// The languages of a text, and how a word of it may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Grammar {
@@ -267,10 +278,16 @@ pub(crate) enum Grammar {
 }
 
 impl Grammar {
-    /// By the words that mark a language: what lists each word of a text is in.
-    pub(crate) fn of(words: impl Iterator<Item = u32>) -> Self {
+    /// By the words that mark a language: each with the lists that it is in.
+    pub(crate) fn of<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Self {
         let mut counts = [0u8; LANGUAGES.len()];
-        for lists in words.filter(|lists| lists & IS_MARK != 0) {
+        for (word, lists) in words {
+            if let Some((_, language)) = LETTERS.iter().find(|(letters, _)| word.contains(*letters)) {
+                counts[*language] += 1;
+            }
+            if lists & IS_MARK == 0 {
+                continue;
+            }
             for (bit, count) in counts.iter_mut().enumerate() {
                 *count += u8::from(lists & 1 << bit != 0);
             }

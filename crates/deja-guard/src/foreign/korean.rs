@@ -1,5 +1,9 @@
 //! Korean: what verbs and nouns end with, and where question words stand.
 
+mod asked;
+
+use super::{Token, quoted};
+
 /// Syllables begin here; each has one of 28 ends, behind one of 21 vowels.
 const FIRST: u32 = 0xac00;
 const ENDS: u32 = 28;
@@ -46,6 +50,8 @@ const WAYS: [&str; 8] =
 /// What stands behind a noun in the list of roles: it suffers something, or does it.
 const SUFFERS: char = '>';
 const DOES: char = '<';
+/// It is where or when something is, or what it is about.
+const STANDS: char = '@';
 
 /// Whether no noun does in one text what it suffers in the other. A particle may be left out, and "는" says neither.
 pub(super) fn agree(a: &[String], b: &[String]) -> bool {
@@ -58,19 +64,37 @@ pub(super) fn agree(a: &[String], b: &[String]) -> bool {
     let (suffers, does) = ((of(a, SUFFERS), of(b, SUFFERS)), (of(a, DOES), of(b, DOES)));
     let same = |(x, y): &(Vec<String>, Vec<String>)| x.is_empty() || y.is_empty() || x == y;
     let meet = |x: &[String], y: &[String]| x.iter().any(|noun| y.contains(noun));
-    same(&suffers) && same(&does) && !meet(&suffers.0, &does.1) && !meet(&does.0, &suffers.1)
+    let stands = (of(a, STANDS), of(b, STANDS));
+    let acts = |x: &[String], y: (&[String], &[String])| meet(x, y.0) || meet(x, y.1);
+    same(&suffers)
+        && same(&does)
+        && same(&stands)
+        && !meet(&suffers.0, &does.1)
+        && !meet(&does.0, &suffers.1)
+        && !acts(&stands.0, (&suffers.1, &does.1))
+        && !acts(&stands.1, (&suffers.0, &does.0))
 }
 
 /// Whether `role` is one of these.
 pub(super) fn is_role(role: &str) -> bool {
-    role.ends_with([SUFFERS, DOES])
+    role.ends_with([SUFFERS, DOES, STANDS])
+}
+
+/// Whether both are the same letters: Korean is typed with blanks between words and without.
+pub(super) fn joined(a: &[Token], b: &[Token]) -> bool {
+    let letters = |words: &[Token]| words.iter().map(|word| word.text.as_str()).collect::<String>();
+    let a = letters(a);
+    a.chars().any(is_syllable) && a == letters(b)
 }
 
 /// The text in one way, and what nouns do or suffer.
 pub(super) fn plain(text: &str) -> (String, Vec<String>) {
-    let mut said = text.to_owned();
+    let mut said = asked::plain(text);
     let mut how = false;
-    if let Some(done) = WAYS.iter().find_map(|way| said.strip_suffix(way)) {
+    if let Some(done) = asked::purpose(&said) {
+        said = done;
+        how = true;
+    } else if let Some(done) = WAYS.iter().find_map(|way| said.strip_suffix(way)) {
         said = done.to_owned();
         how = true;
     }
@@ -78,6 +102,11 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
     let (mut words, mut roles) = (Vec::new(), Vec::new());
     for (at, word) in all.iter().enumerate() {
         let last = at + 1 == all.len();
+        if let Some((quoted, role)) = quotation(word) {
+            words.push(quoted.to_owned());
+            roles.extend(role.map(|role| format!("{quoted}{role}")));
+            continue;
+        }
         if ADVERBS.contains(word) || !word.chars().all(is_syllable) {
             words.push((*word).to_owned());
             continue;
@@ -99,6 +128,12 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
                 if let Some(bare) = without(&noun, DOERS).or_else(|| without(&noun, TOPIC)) {
                     noun.truncate(bare);
                 }
+            }
+            let place =
+                noun.strip_suffix('에').filter(|bare| !does && bare.chars().count() > 1).map(str::len);
+            if let Some(bare) = place {
+                noun.truncate(bare);
+                roles.push(format!("{noun}{STANDS}"));
             }
             if does {
                 roles.push(format!("{noun}{DOES}"));
@@ -127,6 +162,19 @@ pub(super) fn plain(text: &str) -> (String, Vec<String>) {
     (words.join(" "), roles)
 }
 
+/// What is quoted, and what its particle says that it does or suffers.
+fn quotation(word: &str) -> Option<(&str, Option<char>)> {
+    const OTHERS: [&str; 13] =
+        ["", "은", "는", "의", "이라는", "라는", "이란", "란", "이라고", "라고", "와", "과", "랑"];
+    let quoted = word.trim_end_matches(|c| !quoted::is_letter(c));
+    match &word[quoted.len()..] {
+        _ if quoted.is_empty() => None,
+        "을" | "를" => Some((quoted, Some(SUFFERS))),
+        "이" | "가" => Some((quoted, Some(DOES))),
+        particle => OTHERS.contains(&particle).then_some((quoted, None)),
+    }
+}
+
 /// The length of `noun` without its particle.
 fn without(noun: &str, [ended, open]: [char; 2]) -> Option<usize> {
     let (bare, particle) = noun
@@ -138,7 +186,7 @@ fn without(noun: &str, [ended, open]: [char; 2]) -> Option<usize> {
     (ends == particle).then_some(bare.len())
 }
 
-fn is_syllable(c: char) -> bool {
+pub(super) fn is_syllable(c: char) -> bool {
     (FIRST..=0xd7a3).contains(&u32::from(c))
 }
 

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frames::is_infinitive;
-use super::numerals;
 use super::typed::bare_word;
+use super::{numerals, pairs, quoted, remedy, slavic, which};
 use crate::languages::{Grammar, LANGUAGE_CODES};
 
 /// Bytes of the longest text that is brought to one way of saying it. Longer ones are hardly questions of one sentence, and each way is
@@ -83,7 +83,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
                 "ask" => table.ask.entry(key).or_default().push(way),
                 "front" => table.front.entry(key).or_default().push(way),
                 "frame" => table.frame.entry(key).or_default().push((way, part)),
-                _ => drop(table.verb.insert((language, key), plain)),
+                "verb" => drop(table.verb.insert((language, key), plain)),
+                // Read by modules of their own.
+                _ => {}
             }
         }
     }
@@ -142,7 +144,7 @@ pub(super) struct Plain {
 /// Brings `text` to one way of saying it.
 pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
     let mut plain = Plain { text: text.to_owned(), framed: false, asked: false };
-    if text.len() > LONGEST || !matches!(grammar, Grammar::Marked(_)) {
+    if quoted::length(text) > LONGEST || !matches!(grammar, Grammar::Marked(_)) {
         return plain;
     }
     let languages: Vec<usize> =
@@ -159,10 +161,21 @@ pub(super) fn plain(text: &str, grammar: Grammar) -> Plain {
     if plain.text.contains(':') {
         return before_quote(text.find(':').unwrap_or_default());
     }
-    ask(&mut plain, &languages);
-    front(&mut plain.text, &languages);
+    if let Some(text) = pairs::ordered(&plain.text, &languages) {
+        plain.text = text;
+    } else if let Some(text) = remedy::first(&plain.text, &languages) {
+        plain.text = text;
+        plain.framed = false;
+    } else {
+        ask(&mut plain, &languages);
+        front(&mut plain.text, &languages);
+        if let Some(text) = slavic::told(&plain.text) {
+            plain.text = text;
+        }
+    }
     let shown: Vec<usize> = languages.iter().copied().filter(|at| grammar.shows(*at, text)).collect();
-    plain.text = numerals::digits(&same(&plain.text, &languages, |_| true), &shown);
+    let said = same(&plain.text, &languages, |_| true);
+    plain.text = numerals::digits(&which::plain(&said, &languages).unwrap_or(said), &shown);
     plain
 }
 
@@ -188,13 +201,28 @@ fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
             between.chars().all(|c| matches!(c, ' ' | '-' | '\'' | '’') || marks && c == ',')
         })
     });
-    let acts = || words.get(way.words.len()).is_some_and(|next| is_infinitive(&next.text));
-    said && (!way.ends || words.len() == way.words.len()) && (!way.acts || acts())
+    let behind = &words[way.words.len().min(words.len())..];
+    let acts = || behind.first().is_some_and(|next| is_infinitive(&next.text));
+    said && (!way.ends || behind.iter().all(|word| quoted::is(&word.text))) && (!way.acts || acts())
 }
 
 /// "Bitte" before a request.
 fn is_courtesy(word: &Word) -> bool {
-    matches!(word.text.as_str(), "bitte" | "mal" | "kurz" | "por" | "favor" | "per" | "favore")
+    const COURTESY: [&str; 12] = [
+        "bitte",
+        "mal",
+        "kurz",
+        "por",
+        "favor",
+        "per",
+        "favore",
+        "prosze",
+        "пожалуйста",
+        "lutfen",
+        "svp",
+        "alstublieft",
+    ];
+    COURTESY.contains(&word.text.as_str())
 }
 
 /// `text` with one way of saying it for the others that are `wanted`.
@@ -249,12 +277,14 @@ fn front(text: &mut String, languages: &[usize]) {
 /// "Kannst du ein Gedicht schreiben" and "schreiben Sie ein Gedicht" are "schreib ein Gedicht".
 fn ask(plain: &mut Plain, languages: &[usize]) {
     let said = words(&plain.text);
+    // What is quoted may stand behind the verb that ends a request.
+    let end = said.iter().rposition(|word| !quoted::is(&word.text)).map_or(0, |last| last + 1);
     let find = |at: usize, mark: bool| {
         let ways = TABLE.ask.get(&said.get(at)?.text)?;
         ways.iter().find(|way| {
             languages.contains(&way.language)
                 && stands(&plain.text, &said[at..], way, false)
-                && (!mark || at + way.words.len() == said.len())
+                && (!mark || at + way.words.len() == end)
         })
     };
     let able = said.first().and_then(|first| {
@@ -269,7 +299,7 @@ fn ask(plain: &mut Plain, languages: &[usize]) {
     let (from, to, verb) = if let Some(way) = find(begin, false) {
         (begin + way.words.len(), said.len(), way.plain)
     } else if begin > 0 || plain.asked {
-        let last = said.len().saturating_sub(1);
+        let last = end.saturating_sub(1);
         let Some(way) = find(last, true) else { return };
         (begin, last, way.plain)
     } else {
@@ -278,7 +308,8 @@ fn ask(plain: &mut Plain, languages: &[usize]) {
     if from >= to {
         return;
     }
-    plain.text = format!("{verb} {}", &plain.text[said[from].begin..said[to - 1].end]);
+    let quoted = said.get(end).filter(|_| to < end).map_or("", |word| &plain.text[word.begin..]);
+    plain.text = format!("{verb} {} {quoted}", &plain.text[said[from].begin..said[to - 1].end]);
     plain.asked = false;
 }
 

@@ -2,9 +2,13 @@
 
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
-use super::{Amount, Foreign, determiners, frames, how, moved, phrases, signs, typed, verbs};
+use super::{
+    Amount, Foreign, determiners, frames, fronted, how, moved, phrases, quoted, signs, slavic, told, turkish,
+    typed, verbs, voices,
+};
 use crate::languages::{
-    DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, TURKISH_PLACE, listed,
+    DUTCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_GREETING, IS_THANKS, POLISH_PLACE, TURKISH_PLACE,
+    listed,
 };
 use crate::scan::fraction;
 
@@ -41,6 +45,19 @@ struct Reader {
 
 /// What the proof compares of `text`.
 pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
+    let mut out = read(text, grammar);
+    let languages = matches!(grammar, Grammar::Marked(_));
+    if let Some(quoted) = languages.then(|| quoted::masked(text)).flatten() {
+        out.quotes = quoted.marked;
+        out.apart = Some(Box::new(read(&quoted.text, grammar)));
+    }
+    out
+}
+
+fn read(text: &str, grammar: Grammar) -> Foreign {
+    let whole = text;
+    let told = matches!(grammar, Grammar::Marked(_)).then(|| told::split(text)).flatten();
+    let text = told.as_ref().map_or(text, |(question, _)| question);
     let plain = phrases::plain(text, grammar);
     let moved = (grammar != Grammar::None).then(|| frames::condition_last(&plain.text)).flatten();
     let said = moved.as_deref().unwrap_or(&plain.text);
@@ -53,7 +70,7 @@ pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
     let chars: Vec<char> = signs.as_deref().unwrap_or(said).chars().map(digit).collect();
     let kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
     let mut reader = Reader {
-        out: Foreign { grammar, kana, marked: typed::is_marked(text), ..Foreign::default() },
+        out: Foreign { grammar, kana, marked: typed::is_marked(whole), ..Foreign::default() },
         chars,
         at: 0,
         amount: None,
@@ -72,6 +89,9 @@ pub(super) fn foreign(text: &str, grammar: Grammar) -> Foreign {
     let mut out = reader.finish(said, plain.framed, asked);
     if asked {
         out.push("#asked".to_owned());
+    }
+    if let Some((_, told)) = told {
+        out.push(told);
     }
     out.roles.extend(done_to);
     out
@@ -253,6 +273,8 @@ impl Reader {
                 frames::verb_second(&mut out.words);
             }
             if !quoted {
+                voices::romance(&mut out.words);
+                voices::germanic(&mut out);
                 determiners::romance(&mut out.words, out.grammar);
                 if !requested {
                     verbs::infinitive(&mut out.words, out.grammar);
@@ -276,9 +298,21 @@ impl Reader {
                 frames::what_is(&mut out.words);
                 verbs::modal_first(&mut out.words);
                 if out.grammar.is(TURKISH_PLACE) {
-                    verbs::turkish(&mut out.words);
+                    turkish::how(&mut out.words);
+                    turkish::good_for(&mut out.words);
+                    turkish::asked_first(&mut out.words);
                 }
-                frames::two_words(&mut out.words);
+                let russian = text.chars().any(|c| ('а'..='ё').contains(&c));
+                let slavic = russian || out.grammar.is(POLISH_PLACE);
+                if slavic {
+                    slavic::how(&mut out.words, russian);
+                }
+                fronted::last(&mut out.words, text);
+                if slavic {
+                    slavic::reflexive(&mut out.words);
+                }
+                let when = out.words.len() - fronted::time(&mut out.words);
+                frames::two_words(&mut out.words[..when]);
                 moved::sum(&mut out.words);
                 moved::difference(&mut out.words);
             }

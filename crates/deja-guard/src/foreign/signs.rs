@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::characters::is_hiragana;
-use super::korean;
 use super::phrases::LONGEST;
+use super::quoted;
+use super::{east, korean};
 
 /// What is said, where it has to stand, and what is written for it.
 struct Way {
@@ -77,7 +78,7 @@ pub(super) fn script(text: &str) -> Option<Script> {
 /// A text in one way, and in Korean what is done to whom.
 pub(super) fn plain(text: &str) -> Option<(String, Vec<String>)> {
     let script = script(text)?;
-    if text.len() > LONGEST || text.contains(['"', '“', '「', '『', ':', '：', '\n', '`']) {
+    if quoted::length(text) > LONGEST || text.contains(['"', '“', '「', '『', ':', '：', '\n', '`']) {
         return None;
     }
     let table = &TABLES[script as usize];
@@ -148,14 +149,18 @@ const EITHER: &str = "吃喝咬叫睡死跑飞看说打找帮";
 
 fn chinese(text: &str) -> String {
     let mut said = percent(text);
+    if let Some(remedy) = east::chinese_remedy(&said) {
+        return remedy;
+    }
     let one = !said.contains(['，', '。', '？', '！', '；', ',', '?', '!']);
     if !one {
         return said;
     }
+    said = east::chinese(&said);
     // "怎么在微信里建群" is "微信怎么建群".
     if let Some(rest) = said.strip_prefix("怎么在")
         && let Some(at) = rest.find(['里', '上', '中'])
-        && (1..=6).contains(&rest[..at].chars().count())
+        && (1..=12).contains(&rest[..at].chars().count())
     {
         let (place, inside) = rest.split_at(at);
         let done = inside.chars().skip(1).collect::<String>();
@@ -260,6 +265,10 @@ fn ordered(text: &str) -> Option<String> {
 }
 
 fn japanese(text: &str) -> String {
+    east::japanese(&east::japanese_remedy(text).unwrap_or_else(|| arranged(text)))
+}
+
+fn arranged(text: &str) -> String {
     let mut said = text.to_owned();
     if said.contains(['。', '？', '?', '！', '!', '、']) {
         return said;

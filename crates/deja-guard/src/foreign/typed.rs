@@ -1,5 +1,6 @@
 //! Marks upon letters that people leave out: "como" for "cómo", "loeschen" for "löschen".
 
+use super::Token;
 use crate::literal::bare;
 
 /// Words that another one is without the mark on their last letter, and which nobody means by the other. "Compró" is no "compro".
@@ -87,10 +88,25 @@ pub(super) fn bare_word(word: &str) -> String {
     plain
 }
 
+/// Whether a Polish word of `plain` lacks a mark inside that one of `words` has: then those at the end of words are lacking too.
+pub(super) fn polish(words: &[Token], plain: &[Token]) -> bool {
+    let inside = |word: &str| {
+        let last = word.char_indices().next_back().map_or(0, |(at, _)| at);
+        word[..last].contains(['ą', 'ć', 'ę', 'ł', 'ń', 'ś', 'ź', 'ż'])
+            || word.ends_with(['ł', 'ć', 'ś', 'ń', 'ź', 'ż'])
+    };
+    words
+        .iter()
+        .filter(|word| inside(&word.text))
+        .any(|word| plain.iter().any(|other| other.text == unmarked(&word.text)))
+}
+
 /// Whether both are one word, of which one is typed without marks. The mark on a last letter makes another word, but of a name.
-pub(super) fn same(x: &str, y: &str, capital: bool, turkish: bool) -> bool {
+pub(super) fn same(x: &str, y: &str, capital: bool, turkish: bool, polish: bool) -> bool {
     let ends = |word: &str| {
-        word.chars().next_back().is_some_and(|c| marked(c) && c != 'ß' && !turkish && !FREE_ENDS.contains(c))
+        word.chars().next_back().is_some_and(|c| {
+            marked(c) && c != 'ß' && !turkish && !FREE_ENDS.contains(c) && !(polish && matches!(c, 'ę' | 'ą'))
+        })
     };
     let free = |word: &str| capital || !ends(word) || ENDED.contains(&word);
     let begin = |word: &str| word.bytes().next().filter(u8::is_ascii);

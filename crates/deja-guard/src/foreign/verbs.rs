@@ -1,7 +1,6 @@
 //! Verbs of other languages that say the same, and what is asked by an infinitive alone: "Drucker verbinden" asks how.
 
 use super::frames::is_infinitive;
-use super::typed::bare_word;
 use super::{Kind, Token, phrases};
 use crate::languages::{FRENCH_PLACE, GERMAN_PLACE, Grammar, ITALIAN_PLACE, PORTUGUESE_PLACE, SPANISH_PLACE};
 
@@ -262,19 +261,3 @@ const ASKS: [&str; 34] = [
     "когда",
     "как",
 ];
-
-/// What a Turkish verb ends with behind "nasıl": "silerim", "silebilirim" and "silinir" ask the same.
-pub(super) fn turkish(words: &mut [Token]) {
-    const ENDS: [&str; 18] = [
-        "abilirim", "ebilirim", "abiliriz", "ebiliriz", "irim", "urum", "arim", "erim", "iriz", "uruz",
-        "ariz", "eriz", "ilir", "ulur", "inir", "unur", "abilir", "ebilir",
-    ];
-    let Some(last) = words.len().checked_sub(1).filter(|last| *last > 0) else { return };
-    if !matches!(words[last - 1].text.as_str(), "nasıl" | "nasil") || words[last].kind != Kind::Word {
-        return;
-    }
-    let verb = bare_word(&words[last].text);
-    if let Some(stem) = ENDS.iter().find_map(|end| verb.strip_suffix(end)).filter(|stem| stem.len() > 1) {
-        words[last].text = format!("{stem}-");
-    }
-}
