@@ -29,6 +29,8 @@ kinds! {
     STEP = 27,
     // A text to write.
     TEXT = 28,
+    // How a word sounds, and how it is written.
+    SOUND = 29, SPELLING = 30,
 }
 
 /// Of the question that begins here nothing is known.
@@ -170,7 +172,8 @@ impl Sentence<'_> {
         if kinds == 0 {
             return self.requested();
         }
-        self.compared().unwrap_or(kinds)
+        let worded = self.worded().filter(|_| kinds & MANNER != 0);
+        self.compared().or(worded).unwrap_or(kinds)
     }
 
     /// Whether a question may begin here: at the start, behind a mark, "and", or a preposition there.
@@ -476,6 +479,18 @@ impl Sentence<'_> {
         match (differs, shares) {
             (true, false) => Some(DIFFERENCE),
             (false, true) => Some(SIMILARITY),
+            (true, true) => Some(ANY),
+            _ => None,
+        }
+    }
+
+    /// What is asked about a word.
+    fn worded(&self) -> Option<u32> {
+        let sound = (self.says)(&["pronounce", "pronounced", "pronunciation"]);
+        let spelling = (self.says)(&["spell", "spelled", "spelt", "spelling"]);
+        match (sound, spelling) {
+            (true, false) => Some(SOUND),
+            (false, true) => Some(SPELLING | YES),
             (true, true) => Some(ANY),
             _ => None,
         }

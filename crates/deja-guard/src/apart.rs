@@ -153,8 +153,16 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
     };
     // Behind "how do I" as many verbs say the same as say another thing.
     let how = (a.questions | b.questions) & (question::HOW | question::WHERE) != 0;
-    let same = x.slot.filter(|slot| y.slot == Some(*slot) && !(how && *slot == Slot::Done));
+    let same = (begins(a, &alignment.left, i))
+        .filter(|slot| begins(b, &alignment.right, j) == Some(*slot) && !(how && *slot == Slot::Done));
     same.or_else(governed).or_else(ends)
+}
+
+/// The place of the word at `at`, or of the word before it that says little and is another one, too: "a different date".
+fn begins(prompt: &Prompt, rest: &[usize], at: usize) -> Option<Slot> {
+    let word = &prompt.words[at];
+    let before = at.checked_sub(1).filter(|before| rest.contains(before)).map(|before| &prompt.words[before]);
+    word.slot.or_else(|| before.filter(|before| before.place + 1 == word.place)?.slot)
 }
 
 /// Whether one may be the other, shortened or misspelt: they begin alike, and the longer one has nearly all letters of the

@@ -151,7 +151,11 @@ pub(crate) fn is_past(word: &str) -> bool {
 fn duty(pieces: &[Piece]) -> Option<Duty> {
     let text = |at: usize| text(pieces, at);
     let before = |at: usize| text_before(pieces, at);
-    let question = |at: usize| question::named(before(at)).is_some();
+    // "What can I do" asks how.
+    let question = |at: usize| match before(at) {
+        "what" | "which" => text(at + 2) == "do",
+        before => question::named(before).is_some(),
+    };
     // "I need to cancel" and "I must cancel" are requests.
     let told = |at: usize| {
         at == 0 && !matches!(text(0), "can" | "may" | "must")

@@ -10,6 +10,7 @@ use questions::{foreign_request, question_hard, question_other, requests};
 
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::apart::Apart;
+use crate::changed::changed;
 use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon, stem};
 use crate::order::{self, Order};
@@ -167,6 +168,8 @@ pub(crate) struct Differences {
     pub(crate) point: bool,
     /// They ask for two kinds of answer: a time, a number of people.
     pub(crate) answer: bool,
+    /// The same but for one part: what is done, to what, where, by whom, under what condition.
+    pub(crate) changed: bool,
     /// One thing in another one's place: "Tom Hanks movies", "Brad Pitt movies".
     pub(crate) replaced: bool,
     /// The same but for two words of a kind in each other's place.
@@ -242,6 +245,7 @@ impl Differences {
             form: a.form.differs(b.form),
             replaced: replaced(a, b, &alignment),
             answer: a.answer.differs(b.answer),
+            changed: changed(a, b, &alignment),
             point: point::differs(a, b, &alignment),
             doer: a.voice.differs(&b.voice),
             exchange: exchange(a, b, &alignment),

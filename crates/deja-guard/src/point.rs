@@ -62,6 +62,11 @@ pub(crate) struct Point {
 }
 
 impl Point {
+    /// "How old"
+    pub(crate) fn asks_age(&self) -> bool {
+        self.measure == Some("old")
+    }
+
     pub(crate) fn read(pieces: &[Piece]) -> Self {
         let text = |at: usize| text(pieces, at);
         let all = || 0..pieces.len();

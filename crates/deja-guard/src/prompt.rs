@@ -20,6 +20,7 @@ use crate::point::Point;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, STEP, scan, trigrams};
+use crate::state::State;
 use crate::typography::plain;
 use crate::voice::Voice;
 
@@ -186,6 +187,7 @@ pub struct Prompt {
     pub(crate) voice: Voice,
     pub(crate) point: Point,
     pub(crate) answer: Answer,
+    pub(crate) state: State,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -240,6 +242,7 @@ impl Prompt {
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
         let (asked, form) = (Asked::read(&pieces), Form::read(&pieces));
         let (voice, point) = (Voice::read(&pieces), Point::read(&pieces));
+        let state = State::read(&pieces);
         let written = pieces.clone();
         let pieces = rewrite(pieces);
         let answer = Answer::read(&written, &pieces);
@@ -271,6 +274,7 @@ impl Prompt {
             voice,
             point,
             answer,
+            state,
             passive: passive(&pieces),
             past: false,
             future: false,

@@ -8,6 +8,7 @@ mod answers;
 mod apart;
 mod bare;
 mod beside;
+mod changed;
 mod code;
 mod denials;
 mod exchange;

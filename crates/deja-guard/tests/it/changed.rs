@@ -1,0 +1,89 @@
+//! Prompts of one shape of which one part is another: what is done, to what, where, under what condition; and what is one way or
+//! the other.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn had_and_lost_used_and_left() {
+    all_refused(
+        &[
+            ("How much data have I used this month?", "How much data is left this month?"),
+            ("How many points have I spent so far?", "How many points do I have left?"),
+            ("I have lost my key. How do I get into the flat?", "I have a key. How do I get into the flat?"),
+            ("I kept the warranty card. Is it free?", "I threw away the warranty card. Is it free?"),
+            ("Is a ticket within Oslo cheap?", "Is a ticket from Oslo to Bergen cheap?"),
+            (
+                "What happens if I stopped watering the lawn?",
+                "What happens once I have finished watering the lawn?",
+            ),
+            ("When do the clocks go forward?", "When do the clocks go back?"),
+            ("Do I pay tax on a house I inherit?", "Do I pay tax on a house I give away?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How many points have I spent?", "How many of my points have I used?"),
+            (
+                "I lost my key. How do I get into the flat?",
+                "I no longer have my key. How do I get into the flat?",
+            ),
+            ("Should I finish reading it or should I stop?", "Should I stop reading it or should I finish?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn may_and_must_behind_what() {
+    all_refused(
+        &[
+            ("What must I bring to the interview?", "What may I bring to the interview?"),
+            ("Which forms can I submit for the grant?", "Which forms must I submit for the grant?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("What do I have to bring to the interview?", "What must I bring to the interview?"),
+            ("What can I eat before the surgery?", "What am I allowed to eat before the surgery?"),
+            ("What can I do to renew my card?", "What do I have to do to renew my card?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn another_deed_and_another_thing() {
+    all_refused(
+        &[
+            ("How do I view my saved cards?", "How do I delete my saved cards?"),
+            ("How do I find unused imports?", "How do I remove unused imports?"),
+            ("How do I check my data usage for this month?", "How do I set a limit on my data usage?"),
+            ("How do I wash a wool blanket?", "How do I sew a patch on a wool blanket?"),
+            ("How do I sharpen a serrated knife?", "How do I sharpen a pair of scissors?"),
+            ("How do I clean a wooden cutting board?", "How do I clean a car windscreen?"),
+            ("Can I wash this jacket in the machine?", "Can I put this jacket in the dryer?"),
+            ("How do bees make honey?", "How do beekeepers harvest honey?"),
+            ("How old do I have to be to adopt a dog?", "How old does a dog have to be to be adopted?"),
+            ("Do I get my money back if I change my mind?", "Do I get my money back if the zipper breaks?"),
+            ("Can I exchange the tickets for a different date?", "Can I exchange the tickets for cash?"),
+            ("How do I pronounce 'quay'?", "How do I spell 'quay'?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How do I clean a wooden cutting board?", "How do I clean a chopping board made of wood?"),
+            ("How do I remove unused imports?", "How do I delete unused imports?"),
+            ("How do I sew a patch on a blanket?", "How do I put a patch on a blanket?"),
+            ("How do I top up my account?", "How do I add money to my account?"),
+            ("How do I wash a pair of jeans?", "How do I wash jeans?"),
+            ("How do I fix a flat tyre?", "How do I repair a flat tyre?"),
+            ("Do I get my money back if I change my mind?", "Do I get a refund if I change my mind?"),
+            ("Can I put this bowl in the microwave?", "Can I use this bowl in the microwave?"),
+            ("How do I pronounce 'quay'?", "How is 'quay' pronounced?"),
+        ],
+        0.92,
+    );
+}
