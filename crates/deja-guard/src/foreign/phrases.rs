@@ -49,6 +49,8 @@ struct Table {
     frame: FxHashMap<String, Vec<(Way, Part)>>,
     /// By their first word, the longest first: what one asks to be done.
     ask: FxHashMap<String, Vec<Way>>,
+    /// Infinitives that ask for what they make.
+    make: FxHashSet<String>,
     /// Stems of verbs, with their language, and the one that stands for them.
     verb: FxHashMap<(usize, String), &'static str>,
     /// The first words of the ways that stand for others.
@@ -82,6 +84,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
                 "same" => table.same.entry(key).or_default().push(way),
                 "ask" => table.ask.entry(key).or_default().push(way),
                 "front" => table.front.entry(key).or_default().push(way),
+                "make" => drop(table.make.insert(key)),
                 "frame" => table.frame.entry(key).or_default().push((way, part)),
                 "verb" => drop(table.verb.insert((language, key), plain)),
                 // Read by modules of their own.
@@ -125,6 +128,11 @@ pub(super) fn words(text: &str) -> Vec<Word> {
 /// Whether `word` may stand for another one, of another gender.
 pub(super) fn stands_for_others(word: &str) -> bool {
     TABLE.plain.contains(word)
+}
+
+/// Whether the infinitive `verb` asks for the thing itself: "traducir un texto" does not ask how.
+pub(super) fn is_made(verb: &str) -> bool {
+    TABLE.make.contains(&bare_word(verb))
 }
 
 /// The stem that stands for the verb of the stem `verb`.

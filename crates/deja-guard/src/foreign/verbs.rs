@@ -4,76 +4,6 @@ use super::frames::is_infinitive;
 use super::{Kind, Token, phrases};
 use crate::languages::{FRENCH_PLACE, GERMAN_PLACE, Grammar, ITALIAN_PLACE, PORTUGUESE_PLACE, SPANISH_PLACE};
 
-/// What is asked for itself: "traducir un texto" does not ask how.
-const MAKES: [&str; 66] = [
-    "escribir",
-    "redactar",
-    "traducir",
-    "resumir",
-    "explicar",
-    "crear",
-    "generar",
-    "dar",
-    "buscar",
-    "calcular",
-    "convertir",
-    "comparar",
-    "corregir",
-    "describir",
-    "ver",
-    "écrire",
-    "rédiger",
-    "traduire",
-    "résumer",
-    "expliquer",
-    "créer",
-    "générer",
-    "donner",
-    "calculer",
-    "convertir",
-    "comparer",
-    "corriger",
-    "décrire",
-    "escrever",
-    "redigir",
-    "traduzir",
-    "explicar",
-    "criar",
-    "gerar",
-    "procurar",
-    "converter",
-    "corrigir",
-    "descrever",
-    "scrivere",
-    "tradurre",
-    "riassumere",
-    "spiegare",
-    "creare",
-    "generare",
-    "dare",
-    "calcolare",
-    "convertire",
-    "confrontare",
-    "correggere",
-    "descrivere",
-    "schreiben",
-    "übersetzen",
-    "zusammenfassen",
-    "erklären",
-    "erstellen",
-    "berechnen",
-    "umrechnen",
-    "vergleichen",
-    "korrigieren",
-    "beschreiben",
-    "schrijven",
-    "vertalen",
-    "samenvatten",
-    "uitleggen",
-    "berekenen",
-    "vergelijken",
-];
-
 /// What shows that a text is no infinitive with its object.
 const FINITE: [&str; 53] = [
     "ich", "du", "er", "sie", "es", "wir", "ihr", "man", "wer", "was", "wie", "wo", "wann", "warum",
@@ -131,7 +61,7 @@ pub(super) fn infinitive(words: &mut Vec<Token>, grammar: Grammar) {
         && is_infinitive(&first.text)
         // "Mejor"
         && !first.text.ends_with("or")
-        && !MAKES.contains(&first.text.as_str())
+        && !phrases::is_made(&first.text)
     {
         let text = how.to_owned();
         words.insert(0, Token { text, kind: Kind::Word, capital: false, lead: 0, noun: false });
@@ -147,7 +77,7 @@ pub(super) fn germanic(words: &mut Vec<Token>, language: usize, requested: bool)
         && words.len() > 1
         && last.text.len() > 4
         && last.text.ends_with('n')
-        && !MAKES.contains(&last.text.as_str())
+        && !phrases::is_made(&last.text)
         && words.iter().all(|word| !FINITE.contains(&word.text.as_str()));
     if !asks && !alone {
         return;
