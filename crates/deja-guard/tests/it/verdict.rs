@@ -65,11 +65,52 @@ fn a_long_text_needs_a_lower_score() {
     assert!(judged.refused.is_none() && judged.score < 0.32, "{judged:?}");
 }
 
+/// A model is asked where nothing proves that the prompts ask the same, and nothing speaks against it.
 #[test]
-fn what_is_not_proved_is_uncertain() {
+fn a_refusal_has_a_reason_and_may_be_uncertain() {
+    let moved = "We moved from Lyon to Berlin in March with our two cats, and one of them has not been vaccinated against \
+                 rabies since then. We plan to visit my parents in Lyon at Christmas. What do we need for the cats?";
+    let back = moved.replace("Lyon", "Oslo").replace("Berlin", "Lyon").replace("Oslo", "Berlin");
     let cases = [
+        ("How do I fix error TS2345?", "How do I fix error TS2339?", Reason::Numbers, false),
+        (
+            "welche feiertage gibt es 2024 in bayern",
+            "welche feiertage gibt es 2025 in bayern",
+            Reason::Numbers,
+            false,
+        ),
+        ("answer in german: what is a noun", "answer in english: what is a noun", Reason::Name, false),
+        (
+            "Rank these by size: Mars, Venus, Pluto.",
+            "Rank these by size: Mars, Venus, Saturn.",
+            Reason::Name,
+            false,
+        ),
+        (moved, &*back, Reason::Name, false),
+        ("do you ship to canada", "do you ship from canada", Reason::Order, false),
+        ("Explain photosynthesis.", "Explain photosynthesis in Spanish.", Reason::ExtraCondition, false),
+        (
+            "Explain this code\n```js\nconst xs = [1, 2, 3];\n```",
+            "Convert this code to Rust\n```js\nconst xs = [1, 2, 3];\n```",
+            Reason::ExtraCondition,
+            false,
+        ),
+        (
+            "why does list.sort() return None",
+            "why does list.index() return None",
+            Reason::ExtraCondition,
+            true,
+        ),
+        ("integrate sin(x)cos(x) dx", "integrate sin(x)cos(2x) dx", Reason::Words, false),
+        ("What is the <em> tag for?", "What is the <i> tag for?", Reason::Words, true),
+        ("Who wins?\nTeam = Reds\nScore = 3", "Who wins?\nTeam: Blues\nScore: 3", Reason::Words, true),
+        (
+            "Which does not belong: cat, dog, carrot, cow?",
+            "Which does not belong: cat, dog, horse, cow?",
+            Reason::Words,
+            true,
+        ),
         ("wie lösche ich mein konto", "wie schließe ich mein konto", Reason::Words, true),
-        ("wie lösche ich 3 konten", "wie lösche ich 4 konten", Reason::Numbers, false),
     ];
     for (a, b, reason, uncertain) in cases {
         let verdict = verdict(a, b, 0.92);
