@@ -14,7 +14,7 @@ mod request;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::lexicon::stem;
+use crate::lexicon::{class, stem};
 use crate::verdict::Reason;
 use bare::{Run, capitals, commands, home, is_signed, pieces, runs, words};
 use layout::Language;
@@ -22,6 +22,9 @@ pub(crate) use layout::{asks_about as asks_about_layout, stands_in};
 use lines::blocks;
 use names::Names;
 use request::Request;
+
+/// Words of English that say little by themselves.
+const IDLE: u64 = class::FUNCTION | class::AUXILIARY | class::NOISE;
 
 /// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
 const MOST: usize = 16;

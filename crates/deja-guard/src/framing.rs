@@ -78,6 +78,7 @@ fn keep_on(pieces: &mut Vec<Piece>) {
 fn fold_state(pieces: &mut Vec<Piece>) {
     /// The most words of the thing.
     const THING: usize = 4;
+    const SMALL: u64 = class::FUNCTION | class::AUXILIARY | class::NEGATION;
     let is = |at: usize, words: &[&str]| words.contains(&text(pieces, at));
     if !is(0, &["my", "our", "the", "a", "an"]) {
         return;
@@ -88,8 +89,7 @@ fn fold_state(pieces: &mut Vec<Piece>) {
     let asks = state + 1 + usize::from(is(state + 1, &["and", "so"]));
     let how = is(asks, &["how"]) && is(asks + 1, &["do", "can", "should", "to"]);
     let it = pieces.iter().rposition(|piece| matches!(piece.text.as_str(), "it" | "them"));
-    let small = class::FUNCTION | class::AUXILIARY | class::NEGATION;
-    let content = |at: usize| lexicon().class(text(pieces, at)) & small == 0;
+    let content = |at: usize| lexicon().class(text(pieces, at)) & SMALL == 0;
     let thing = (1..verb).all(content);
     let Some(it) = it.filter(|it| how && thing && content(state) && *it > asks + 2) else { return };
     let alone = pieces.iter().filter(|piece| matches!(piece.text.as_str(), "it" | "them")).count() == 1;

@@ -141,12 +141,12 @@ fn whose(pieces: &[Piece]) -> Option<Whose> {
 
 /// "Cancel part of my order", but not "Alaska is part of the US".
 fn part(pieces: &[Piece], at: usize) -> bool {
+    const SMALL: u64 = class::FUNCTION | class::AUXILIARY | class::POSSESSIVE;
     let text = |at: usize| text(pieces, at);
     if !matches!(text(at), "part" | "parts" | "portion") || text(at + 1) != "of" || at == 0 {
         return false;
     }
-    let small = class::FUNCTION | class::AUXILIARY | class::POSSESSIVE;
-    let verb = lexicon().class(text(at - 1)) & small == 0 || text(at - 1) == "for";
+    let verb = lexicon().class(text(at - 1)) & SMALL == 0 || text(at - 1) == "for";
     let is = (0..at).rev().find(|at| lexicon().class(text(*at)) & class::PASSIVE != 0);
     let acts = is.is_none_or(|is| (is..at).any(|at| matches!(text(at), "to" | "i" | "we" | "you" | "for")));
     verb && acts

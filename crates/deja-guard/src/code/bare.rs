@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::lexicon::{class, lexicon};
+use super::IDLE;
+use crate::lexicon::lexicon;
 
 /// A command or a statement, word by word.
 pub(crate) type Run = Vec<String>;
@@ -176,7 +177,7 @@ fn trimmed(token: &str) -> &str {
 /// A word of English that says little by itself: no operand.
 fn function(word: &str) -> bool {
     let class = lexicon().class(&word.to_lowercase());
-    word.chars().count() > 1 && class & (class::FUNCTION | class::AUXILIARY | class::NOISE) != 0
+    word.chars().count() > 1 && class & IDLE != 0
 }
 
 /// Signs that make one term of any two values, of two of which one is simple, and of two simple ones.

@@ -1,7 +1,7 @@
 //! Lines that look like code.
 
-use super::normal;
-use crate::lexicon::{class, lexicon};
+use super::{IDLE, normal};
+use crate::lexicon::lexicon;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Look {
@@ -236,8 +236,7 @@ fn is_prose(word: &str) -> bool {
             "in" | "if" | "is" | "not" | "and" | "or" | "for" | "with" | "as" | "from" | "while"
         )
         && !KEYWORDS.contains(&lower.as_str())
-        && (class & (class::FUNCTION | class::AUXILIARY | class::NOISE) != 0
-            || word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase))
+        && (class & IDLE != 0 || word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase))
 }
 
 /// `SELECT ... FROM`, `INSERT INTO`, `CREATE TABLE`, in lower case with a sign at least.

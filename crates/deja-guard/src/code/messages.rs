@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::IDLE;
 use super::bare::words;
-use crate::lexicon::{class, lexicon, stem};
+use crate::lexicon::{lexicon, stem};
 
 /// Messages that are looked at.
 const MOST: usize = 8;
-
-/// Words that say little by themselves.
-const IDLE: u64 = class::FUNCTION | class::AUXILIARY | class::NOISE;
 
 /// Words behind a message that ask about it.
 const ASKS: [&str; 12] =
