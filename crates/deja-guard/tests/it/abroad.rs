@@ -30,6 +30,21 @@ fn a_way_is_asked_for_before_an_infinitive() {
     );
 }
 
+/// Whether one has to do it is not how one does it.
+#[test]
+fn what_one_must_do_is_not_how_it_is_done() {
+    all_refused(
+        &[
+            ("¿Necesito pagar impuestos?", "¿Cómo pagar impuestos?"),
+            ("Preciso pagar imposto?", "Como pagar imposto?"),
+            ("É obrigatório usar capacete?", "Como usar capacete?"),
+            ("tem que pagar estacionamento", "como pagar estacionamento"),
+        ],
+        0.92,
+    );
+    all_passed(&[("Preciso pagar imposto?", "É preciso pagar imposto?")], 0.92);
+}
+
 /// Greetings, courtesy and requests for an answer; du and Sie, tu and usted.
 #[test]
 fn what_stands_before_a_question_says_nothing() {
