@@ -195,7 +195,13 @@ fn phrase(prompt: &Prompt, words: &[usize]) -> bool {
 /// Whether both have the same function words but for articles.
 fn same_frame(a: &Prompt, b: &Prompt) -> bool {
     let frame = |prompt: &'_ Prompt| -> Vec<String> {
-        prompt.function.iter().filter(|word| !matches!(word.as_str(), "a" | "an" | "the")).cloned().collect()
+        let idle = |word: &str| match word {
+            "a" | "an" | "the" => true,
+            // "What is the reason that dogs bark"
+            "why" | "do" | "does" | "did" => prompt.questions & question::WHY != 0,
+            _ => false,
+        };
+        prompt.function.iter().filter(|word| !idle(word)).cloned().collect()
     };
     frame(a) == frame(b)
 }
@@ -220,6 +226,11 @@ fn whether(a: &Prompt, b: &Prompt) -> bool {
     const CLOSED: u16 =
         question::WHY | question::WHEN | question::WHO | question::HOWLONG | question::HOWMANY;
     const WHETHER: u16 = question::YES | question::CAN | question::MUST | question::SHOULD;
+    // "Is Ann or Bea older", "who is older, Ann or Bea"
+    let chooses = |prompt: &Prompt| prompt.function.iter().any(|word| word == "or");
+    if chooses(a) && chooses(b) {
+        return false;
+    }
     a.questions != 0 && a.questions & !WHETHER == 0 && b.questions & CLOSED != 0 && b.questions & WHETHER == 0
 }
 

@@ -5,12 +5,14 @@
 //! say ([`layout`]). Code among prose ([`bare`]) is compared piece by piece, without blanks; its case counts in names
 //! ([`names`]).
 
+mod among;
 mod bare;
 mod layout;
 mod lines;
 mod messages;
 mod names;
 mod request;
+mod terms;
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,6 +27,8 @@ use request::Request;
 
 /// Words of English that say little by themselves.
 const IDLE: u64 = class::FUNCTION | class::AUXILIARY | class::NOISE;
+/// What opens and closes a block.
+const FENCE: &str = "```";
 
 /// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
 const MOST: usize = 16;
@@ -233,7 +237,7 @@ impl Code {
 
     /// Why the code of one is not that of the other.
     pub(crate) fn differs(&self, other: &Self) -> Option<Reason> {
-        if messages::differ(&self.text, &other.text) {
+        if messages::differ(&self.text, &other.text) || self.joined_otherwise(other) {
             return Some(Reason::Words);
         }
         if self.same(other)
@@ -264,10 +268,10 @@ impl Code {
         if self.names.led_otherwise(&other.names) {
             return Some(Reason::Words);
         }
-        if self.spans_turned(other) || self.names.turned(&other.names) {
+        if self.spans_turned(other) || self.bare_turned(other) || self.names.turned(&other.names) {
             return Some(Reason::Order);
         }
-        if self.bare_differs(other) {
+        if self.bare_differs(other) || self.qualified(other) {
             return Some(Reason::Words);
         }
         let recased = self.names.recased(&other.names) || self.lowers(other);
@@ -326,6 +330,25 @@ impl Code {
         differ && x == y
     }
 
+    /// The text with a fence around the lines that `other` has in a fence, if this one has none.
+    pub(crate) fn fenced_as(&self, other: &Self) -> Option<String> {
+        let [block] = &other.blocks[..] else { return None };
+        let length = block.lines().count();
+        let fenced = |code: &Self| code.text.contains(FENCE) || code.text.contains("~~~");
+        if fenced(self) || !fenced(other) {
+            return None;
+        }
+        let lines: Vec<&str> = self.text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let first = block.lines().next().map(str::trim);
+        // A few places at most, so that a text of equal lines takes no quadratic time.
+        let mut begins = (0..lines.len()).filter(|at| Some(lines[*at].trim()) == first).take(MOST);
+        let at = begins
+            .find(|at| lines.get(*at..at + length).is_some_and(|some| normal(&some.join("\n")) == *block))?;
+        let (before, rest) = lines.split_at(at);
+        let (code, behind) = rest.split_at(length);
+        Some([before, &[FENCE], code, &[FENCE], behind].concat().join("\n"))
+    }
+
     /// Whether each has a piece that the other has not; or one has a term, and all words are the same.
     fn bare_differs(&self, other: &Self) -> bool {
         let (x, y) = (self.alone(other), other.alone(self));
@@ -353,7 +376,9 @@ impl Code {
         }
         let alone = |x: &Self, y: &Self| {
             let said: HashSet<String> = words(&y.text).collect();
-            let alone = x.capitals.iter().filter(|word| !said.contains(word.as_str()));
+            // "DENSE_RANK" is one word, and two in capitals.
+            let says = |word: &String| said.contains(word) || y.capitals.contains(word);
+            let alone = x.capitals.iter().filter(|word| !says(word));
             alone.take(MOST).cloned().collect::<Vec<_>>()
         };
         let (x, y) = (alone(self, other), alone(other, self));

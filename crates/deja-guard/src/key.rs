@@ -72,6 +72,15 @@ pub(crate) fn wording(text: &str) -> (String, Vec<String>) {
         found
             .extend(text.split_once(": ").filter(|(before, _)| about(before)).map(|(_, behind)| key(behind)));
     }
+    // "The past tense of 'to swim'" is that of "swim".
+    let forms = ["tense", "participle", "conjugation", "conjugated", "conjugate"];
+    if key(text).split(' ').any(|word| forms.contains(&word)) {
+        for verb in &mut found {
+            if let Some(base) = verb.strip_prefix("to ").filter(|base| !base.contains(' ')) {
+                *verb = base.to_owned();
+            }
+        }
+    }
     // A mark too many: nobody knows what is quoted.
     if text.matches('"').count() % 2 == 1 {
         found.clear();

@@ -40,6 +40,7 @@ mod literal;
 mod order;
 mod places;
 mod point;
+mod powers;
 mod prompt;
 mod quantity;
 mod replaced;

@@ -1,10 +1,13 @@
 //! Who does what to whom: roles that two prompts of the same words may exchange.
 
+mod moves;
+
 use crate::align::{Alignment, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::rules::LONG;
 use crate::scan::{Piece, text};
+use moves::{Crossed, undergone};
 
 /// What the order of the shared words says.
 #[derive(Default, Clone, Copy, Debug)]
@@ -39,16 +42,29 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
         order.turned += u8::from(contrary && !a.words[i].text.ends_with("ing"));
     }
     let voices = a.passive != b.passive;
+    // "Which insects do bats eat", "which insects are eaten by bats": what is asked for comes first in both.
+    let fronted = voices && if a.passive { b } else { a }.voice.asks_object();
     let symmetric = [a, b].iter().any(|p| p.words.iter().any(|w| w.is(class::SYMMETRIC)));
     let unordered = a.coordinated && b.coordinated && !(a.sequenced && b.sequenced);
     let ranks = ranks(pairs);
     let (mut inverted, mut exchanged) = (0usize, false);
+    // Those that no "or" joins.
+    let mut turned_round = 0;
     let total = pairs.len() * pairs.len().saturating_sub(1) / 2;
     for (k, &(i1, j1, _)) in pairs.iter().enumerate() {
         for (l, &(i2, j2, _)) in pairs.iter().enumerate().skip(k + 1) {
             let crossed = j1 > j2;
+            let pair = Crossed { prompts: [a, b], pairs, first: [i1, j1], second: [i2, j2] };
             inverted += usize::from(crossed);
+            let joined = crossed && unordered && pair.is_joined();
+            turned_round += usize::from(crossed && !joined);
             let (x, y, x2, y2) = (&a.words[i1], &a.words[i2], &b.words[j1], &b.words[j2]);
+            // Their order says nothing.
+            let free = || {
+                joined
+                    || unordered && [x, y, x2, y2].into_iter().any(|w| joins(&w.lead))
+                    || pair.is_explained()
+            };
             if voices {
                 // The agent of the passive comes first in the active.
                 let agent = |w: &Word, v: &Word| w.governor == Governor::By && v.governor != Governor::By;
@@ -56,11 +72,13 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                 exchanged |= x.name
                     && x.governor != x2.governor
                     && Governor::From == if a.passive { x.governor } else { x2.governor };
-                exchanged |= !crossed && x.place + 1 < y.place && (agent(y, y2) || agent(y2, y));
-            } else if crossed
-                && !symmetric
-                && !(unordered && [x, y, x2, y2].into_iter().any(|w| joins(&w.lead)))
-            {
+                exchanged |= if fronted {
+                    let verb = [x, y, x2, y2].into_iter().any(undergone);
+                    crossed && !verb && [(x, x2), (x2, x), (y, y2), (y2, y)].iter().any(|(w, v)| agent(w, v))
+                } else {
+                    !crossed && x.place + 1 < y.place && (agent(y, y2) || agent(y2, y))
+                };
+            } else if crossed && !symmetric && !free() {
                 let governors = (x.governor, y.governor);
                 let leads = (x.lead.as_str(), y.lead.as_str());
                 let led = |lead: &str| lexicon().class(lead) & class::PREPOSITION != 0;
@@ -91,13 +109,13 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
     order.swapped = exchanged;
     // "A beats B" and "B loses to A": the relation and the roles are both turned round.
     let relation = |w: &Word| w.is(class::CONVERSE);
-    let turned_round = alignment.left.iter().any(|i| {
+    let contrary = alignment.left.iter().any(|i| {
         alignment
             .right
             .iter()
             .any(|j| opposite(&a.words[*i], &b.words[*j]) && relation(&a.words[*i]) && relation(&b.words[*j]))
     });
-    order.converse = turned_round && (order.swapped || order.turned > 1 || inverted > 0);
+    order.converse = contrary && (order.swapped || order.turned > 1 || turned_round > 0);
     let only_objects = |p: &Prompt| p.objects > 0 && p.subjects == 0;
     let only_subjects = |p: &Prompt| p.subjects > 0 && p.objects == 0;
     order.persons = ((only_objects(a) && only_subjects(b)) || (only_subjects(a) && only_objects(b)))

@@ -17,6 +17,7 @@ use crate::list::{Listed, listed};
 use crate::literal::{Accented, Literals, accented, literals};
 use crate::order::{Doer, able, doer};
 use crate::point::Point;
+use crate::powers::with_carets;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, STEP, scan, trigrams};
@@ -223,6 +224,7 @@ impl Prompt {
     /// Reads a prompt. Takes time linear in the first few thousand characters; any text is fine.
     pub fn read(text: &str) -> Self {
         let text = plain(text);
+        let text = with_carets(&text);
         let Listed { text, equated } = listed(&text);
         let text = &*text;
         let (code, beside) = Code::read(text);
@@ -379,10 +381,13 @@ fn sentence_bit(piece: &Piece) -> u64 {
 /// The sentences with a question mark, a phrase that asks, or a question word or an auxiliary at the start.
 fn asking(pieces: &[Piece]) -> u64 {
     let sentences = pieces.chunk_by(|a, b| a.sentence == b.sentence).filter(|sentence| {
+        // "There are ants in my kitchen" tells.
+        let tells = sentence[0].text == "there";
         sentence.iter().any(|p| p.asked || p.text.starts_with('@'))
-            || sentence.iter().take(2).any(|p| {
-                question::named(&p.text).is_some() || lexicon().class(&p.text) & class::AUXILIARY != 0
-            })
+            || !tells
+                && sentence.iter().take(2).any(|p| {
+                    question::named(&p.text).is_some() || lexicon().class(&p.text) & class::AUXILIARY != 0
+                })
     });
     match sentences.fold(0, |all, sentence| all | sentence_bit(&sentence[0])) {
         0 => u64::MAX,

@@ -1,6 +1,18 @@
 //! Brings phrases that say the same into one form: "how can I" and "what is the best way to", "turn ... off" and
 //! "disable".
 
+mod amounts;
+mod lacking;
+mod measures;
+mod nations;
+mod technical;
+
+use amounts::say_amounts;
+use lacking::say_lacking;
+use measures::say_limit;
+use nations::say_country;
+use technical::say_technical;
+
 use crate::denial::say_denied;
 use crate::framing::say_plainly;
 use crate::lexicon::{class, lexicon};
@@ -31,6 +43,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("split", "up", "split"),
     ("clean", "up", "clean"),
     ("pay", "off", "repay"),
+    ("roll", "back", "rollback"),
 ];
 
 /// Tags that end a question and ask nothing of their own.
@@ -57,7 +70,11 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
     say_plainly(&mut pieces);
     topic_last(&mut pieces);
-    say_powers(&mut pieces);
+    say_amounts(&mut pieces);
+    say_limit(&mut pieces);
+    say_country(&mut pieces);
+    say_lacking(&mut pieces);
+    say_technical(&mut pieces);
     join_apart(&mut pieces);
     take_along(&mut pieces);
     unable(&mut pieces);
@@ -138,23 +155,6 @@ fn topic_last(pieces: &mut Vec<Piece>) {
     let topic = pieces.remove(0);
     pieces.push(Piece { text: "in".to_owned(), name: false, upper: false, ..topic.clone() });
     pieces.push(topic);
-}
-
-/// "7 squared" is "7^2".
-fn say_powers(pieces: &mut Vec<Piece>) {
-    let power = |piece: &Piece| match piece.text.as_str() {
-        "squared" => Some("2"),
-        "cubed" => Some("3"),
-        _ => None,
-    };
-    let found = pieces.windows(2).position(|two| two[0].kind == Kind::Number && power(&two[1]).is_some());
-    let Some(at) = found.map(|at| at + 1) else { return };
-    if let Some(text) = power(&pieces[at]) {
-        "op_power".clone_into(&mut pieces[at].text);
-        let exponent =
-            Piece { text: text.to_owned(), kind: Kind::Number, broken: false, ..pieces[at].clone() };
-        pieces.insert(at + 1, exponent);
-    }
 }
 
 fn drop_tag(pieces: &mut Vec<Piece>) {

@@ -247,6 +247,12 @@ impl Scanner {
         if c == '.' && self.last_end == self.at - 1 && self.out.last().is_some_and(title) {
             return None;
         }
+        // "A .csv file", "os.path": no end of a sentence.
+        let begins = self.at.checked_sub(2).is_none_or(|before| self.chars[before].is_whitespace());
+        let next = self.char(self.at);
+        if c == '.' && (begins && next.is_alphabetic() || !begins && next.is_lowercase()) {
+            return None;
+        }
         match c {
             '°' => return Some(self.degree().to_owned()),
             _ if !said.is_empty() => return Some(said.to_owned()),

@@ -128,6 +128,14 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
+    // A fence around the same lines says nothing.
+    let fenced = |prompt: &Prompt, other: &Prompt| Some(Prompt::read(&prompt.code.fenced_as(&other.code)?));
+    if let Some(candidate) = fenced(candidate, asked) {
+        return judge(asked, &candidate, cosine, threshold, strictness);
+    }
+    if let Some(asked) = fenced(asked, candidate) {
+        return judge(&asked, candidate, cosine, threshold, strictness);
+    }
     let terms = Terms { cosine, threshold, strictness, extent: Extent::Whole };
     let verdict = judged(asked, candidate, terms);
     let beside = [asked, candidate].map(|prompt| prompt.beside_code.as_deref().map(|beside| &beside.code));

@@ -82,6 +82,11 @@ impl Voice {
         self.acts.iter().filter(|them| them.verb == act.verb)
     }
 
+    /// Whether it asks for whom something is done to: "which insects do bats eat".
+    pub(crate) fn asks_object(&self) -> bool {
+        self.role.as_ref().is_some_and(|role| role.does)
+    }
+
     /// Whether the same is done to the writer: "why was I charged", "why did you charge me".
     pub(crate) fn same_undergone(&self, other: &Self) -> bool {
         self.acts.iter().any(|act| act.undergone && other.of(act).any(|them| them.undergone))

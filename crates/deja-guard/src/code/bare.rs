@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::IDLE;
+use super::terms::{declarations, schedules};
 use crate::lexicon::lexicon;
 
 /// A command or a statement, word by word.
@@ -77,6 +78,8 @@ pub(crate) fn pieces(text: &str) -> Vec<String> {
         return pieces;
     }
     let tokens: Vec<&str> = text.split(blank).filter(|token| !token.is_empty()).collect();
+    pieces.extend(schedules(&tokens));
+    pieces.extend(declarations(&tokens));
     let mut at = 0;
     while at < tokens.len() {
         let (mut last, used) = closed(&tokens[at..]);
@@ -218,7 +221,11 @@ fn is_code(token: &str) -> bool {
     if token.bytes().all(|byte| byte.is_ascii_lowercase()) || !token.contains(char::is_alphanumeric) {
         return false;
     }
-    if tag(token).is_some()
+    // "2>&1"
+    let redirects =
+        token.contains(">&") && token.bytes().all(|byte| byte.is_ascii_digit() || b"<>&-".contains(&byte));
+    if redirects
+        || tag(token).is_some()
         || is_call(token)
         || is_dotted(token)
         || is_path(token)
@@ -350,6 +357,10 @@ fn normal(piece: &str) -> String {
     let piece = home(piece);
     let piece = piece.strip_suffix("()").unwrap_or(piece);
     let piece = piece.strip_prefix("https://").map_or(piece, |rest| rest.strip_suffix('/').unwrap_or(rest));
+    // "[a-z]" and "[A-Z]" are two.
+    if piece.contains('[') && piece.contains('-') {
+        return piece.to_owned();
+    }
     tag(piece).unwrap_or(piece).to_lowercase()
 }
 
@@ -385,7 +396,8 @@ fn goes_on_in_english(word: &str) -> bool {
         word,
         "mean" | "means" | "work" | "works" | "show" | "return" | "returns" | "print" | "select" | "delete"
     );
-    small && (function(word) || verb)
+    let names = matches!(word, "called" | "named");
+    small && (function(word) || verb || names)
 }
 
 /// The words in capitals of a text that is not all in capitals, in lower case.

@@ -257,7 +257,9 @@ pub(super) fn is_query(text: &str) -> bool {
 /// A call that is all of the line, or what a keyword is followed by.
 fn is_call(text: &str, keyword: bool) -> bool {
     let text = text.trim_end_matches(';');
-    let called = if keyword { text.split_once(' ').map_or(text, |(_, rest)| rest) } else { text };
+    // "return f(x)", but "print(x for x in y)".
+    let behind = text.split_once(' ').filter(|(first, _)| keyword && !first.contains('('));
+    let called = behind.map_or(text, |(_, rest)| rest);
     text.ends_with(')')
         && called
             .split_once('(')

@@ -153,7 +153,12 @@ impl Prompt {
             "over" | "above" => Some("more_than"),
             _ => None,
         };
-        let number = || walk.pieces[walk.at..].iter().take(3).any(|p| p.kind == Kind::Number);
+        // "Over the last 10 years"
+        let span = |p: &Piece| matches!(p.text.as_str(), "last" | "past" | "next" | "coming");
+        let number = || {
+            let mut next = walk.pieces[walk.at..].iter().take(3);
+            !next.clone().take(2).any(span) && next.any(|p| p.kind == Kind::Number)
+        };
         let degree = limit
             .filter(|_| number())
             .or_else(|| (class & class::LIMIT != 0 || DEGREES.contains(&word)).then_some(word));

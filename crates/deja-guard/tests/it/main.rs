@@ -32,6 +32,7 @@ mod properties;
 mod reasons;
 mod replaced;
 mod requests;
+mod reworded;
 mod rewordings;
 mod texts;
 mod typed;
