@@ -32,8 +32,8 @@ use marks::unit_name;
 use crate::languages::{
     FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BEHIND_WAS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE, IS_FROM,
     IS_GERMAN_IDLE, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW, IS_PASSIVE,
-    IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, TURKISH_PLACE, conjugates, idle_behind,
-    listed, lists, makes_idle, number, precedes_noun,
+    IS_PORTUGUESE_FEMININE, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, SPANISH_PLACE, TURKISH_PLACE,
+    conjugates, idle_behind, listed, lists, makes_idle, number, precedes_noun,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -170,7 +170,8 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
     let english = said().filter(|(_, lists)| lists & IS_ENGLISH != 0).count();
     let english = (english - usize::from(was)).saturating_sub(misread);
     // "Come" and "me" are words of other languages.
-    let pure = said().filter(|(_, lists)| lists & (IS_ENGLISH | IS_MARK) == IS_ENGLISH).count();
+    let pure = said().filter(|(word, lists)| lists & (IS_ENGLISH | IS_MARK) == IS_ENGLISH && *word != "i");
+    let pure = pure.count();
     let strong = marked.filter(|(word, _)| !is_article(word)).count();
     // Words of other languages too.
     let shared = read.iter().filter(|p| matches!(p.text.as_str(), "is" | "in" | "was")).count();
@@ -336,7 +337,8 @@ impl Foreign {
         } else if listed(IS_LOSES | IS_WINS, &word) {
             self.loses |= listed(IS_LOSES, &word);
             self.push(if listed(IS_NOW, &word) { "#wins" } else { "#won" }.to_owned());
-        } else if listed(IS_IDLE, &word) && !(word == "los" && self.grammar.is(GERMAN_PLACE))
+        } else if listed(IS_IDLE, &word)
+            && !(word == "los" && self.grammar.is(GERMAN_PLACE) && !self.grammar.is(SPANISH_PLACE))
             || listed(IS_GERMAN_IDLE, &word) && self.is_idle_german()
         {
             self.lead |= self.leads(&word);

@@ -18,18 +18,18 @@ const SPANISH: &str = "el la los las un una unos que qué cómo como cuándo dó
     receta tiempo precio mejor mejores cuenta vuelo contraseña horario";
 const FRENCH: &str = "le les des du est et je ne pas mon ma mes sur dans avec pour une quel quelle quels quelles comment quand où qui que faut peut sont au \
     aux ça été \
-    un la combien pourquoi puis peux cette \
+    un la en combien pourquoi puis peux cette \
     recette météo meteo prix meilleur meilleure billet compte horaires de";
 const PORTUGUESE: &str = "o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como foi pela pelo \
     há que isso eu \
     para quanto quanta quantos quantas por você tem posso cadê ao esqueci faz \
     receita preço preco melhor senha conta previsão horário quando gostaria de nao voce";
 const ITALIAN: &str = "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del \
-    la un una quanto quanti quanta può puoi devo cos fare \
+    la un una quanto quanti quanta può puoi devo cos fare faccio ha quale questo questa \
     ricetta meteo prezzo miglior migliore migliori volo biglietto orari";
 const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet \
     hoeveel heeft hebben zijn kunt wordt waarom welke kost betekent welk geen zonder uit bij hoelang wonen zij deze onze maar ook \
-    recept weer prijs beste wachtwoord openingstijden de";
+    recept weer prijs beste wachtwoord openingstijden de en";
 
 const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który która które czym można mogę muszę żeby oraz przez przy \
     ile dlaczego nie co pod dla czemu \

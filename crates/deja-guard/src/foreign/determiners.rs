@@ -46,8 +46,14 @@ pub(super) fn germanic(words: &mut Vec<Token>) {
             && GERMANIC.contains(&words[at].text.as_str())
             && words.get(at + 1).is_some_and(|next| next.kind == Kind::Word)
     };
+    // "Was ist die Farbe der Sonne"
+    let defines = matches!(&words[..], [was, is, ..] if was.text == "was" && matches!(is.text.as_str(), "ist" | "sind"));
+    let genitive = |at: usize| {
+        words[at].text == "des" || defines && words[at].text == "der" && at > 0 && words[at - 1].capital
+    };
     let governed = |at: usize| {
         words[at].lead != 0
+            || genitive(at)
             || at.checked_sub(1).is_some_and(|before| {
                 words[before].kind == Kind::Negation || PREPOSITIONS.contains(&words[before].text.as_str())
             })

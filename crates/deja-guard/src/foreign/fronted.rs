@@ -3,7 +3,7 @@
 use super::{Kind, Token, quoted};
 
 /// What asks, and stands before the verb wherever it stands.
-const ASKS: [&str; 34] = [
+const ASKS: [&str; 33] = [
     "quando",
     "cuándo",
     "quand",
@@ -37,7 +37,6 @@ const ASKS: [&str; 34] = [
     "combien",
     "ile",
     "сколько",
-    "#how",
 ];
 
 /// Who does it, if another word takes up what stands before: "la radio chi l'ha inventata".

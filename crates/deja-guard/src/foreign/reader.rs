@@ -275,6 +275,7 @@ impl Reader {
             if !quoted {
                 voices::romance(&mut out.words);
                 voices::germanic(&mut out);
+                fronted::last(&mut out.words, text);
                 determiners::romance(&mut out.words, out.grammar);
                 if !requested {
                     verbs::infinitive(&mut out.words, out.grammar);
@@ -303,12 +304,8 @@ impl Reader {
                     turkish::asked_first(&mut out.words);
                 }
                 let russian = text.chars().any(|c| ('а'..='ё').contains(&c));
-                let slavic = russian || out.grammar.is(POLISH_PLACE);
-                if slavic {
+                if russian || out.grammar.is(POLISH_PLACE) {
                     slavic::how(&mut out.words, russian);
-                }
-                fronted::last(&mut out.words, text);
-                if slavic {
                     slavic::reflexive(&mut out.words);
                 }
                 let when = out.words.len() - fronted::time(&mut out.words);

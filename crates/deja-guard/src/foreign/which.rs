@@ -1,6 +1,7 @@
 //! What something has: "welche Farbe hat der Himmel" is "was ist die Farbe des Himmels".
 
 use super::phrases::words;
+use super::typed::bare_word;
 use crate::languages::LANGUAGE_CODES;
 
 /// Words of one language.
@@ -8,8 +9,7 @@ struct Form {
     language: &'static str,
     which: &'static [&'static str],
     has: &'static [&'static str],
-    /// What stands before the thing instead, and behind it.
-    plain: [&'static str; 2],
+    of: &'static str,
 }
 
 const FORMS: [Form; 6] = [
@@ -17,23 +17,13 @@ const FORMS: [Form; 6] = [
         language: "de",
         which: &["welche", "welcher", "welches", "welchen"],
         has: &["hat", "haben"],
-        plain: ["was ist", "von"],
+        of: "von",
     },
-    Form { language: "es", which: &["que", "cual"], has: &["tiene", "tienen"], plain: ["cuál es", "de"] },
-    Form {
-        language: "fr",
-        which: &["quel", "quelle", "quels", "quelles"],
-        has: &["a", "ont"],
-        plain: ["quel est", "de"],
-    },
-    Form { language: "pt", which: &["que", "qual"], has: &["tem", "têm"], plain: ["qual é", "de"] },
-    Form {
-        language: "it",
-        which: &["che", "quale", "quali"],
-        has: &["ha", "hanno"],
-        plain: ["qual è", "di"],
-    },
-    Form { language: "nl", which: &["welke", "welk"], has: &["heeft", "hebben"], plain: ["wat is", "van"] },
+    Form { language: "es", which: &["que", "cual"], has: &["tiene", "tienen"], of: "de" },
+    Form { language: "fr", which: &["quel", "quelle", "quels", "quelles"], has: &["a", "ont"], of: "de" },
+    Form { language: "pt", which: &["que", "qual"], has: &["tem", "têm"], of: "de" },
+    Form { language: "it", which: &["che", "quale", "quali"], has: &["ha", "hanno"], of: "di" },
+    Form { language: "nl", which: &["welke", "welk"], has: &["heeft", "hebben"], of: "van" },
 ];
 
 /// Who has it: the writer, or who is asked.
@@ -56,9 +46,33 @@ pub(super) fn plain(text: &str, languages: &[usize]) -> Option<String> {
     }
     let form = FORMS.iter().find(|form| {
         languages.iter().any(|language| LANGUAGE_CODES[*language] == form.language)
-            && form.which.contains(&which.text.as_str())
-            && form.has.contains(&has.text.as_str())
+            && form.which.iter().any(|word| bare_word(word) == which.text)
+            && form.has.iter().any(|word| bare_word(word) == has.text)
     })?;
-    let [before, between] = form.plain;
-    Some(format!("{before} {} {between} {}", &text[what.begin..what.end], &text[who.begin..]))
+    // As "what is" is left out too.
+    let noun = &text[what.begin..what.end];
+    let joined =
+        CONTRACTED.iter().find(|(language, article, _)| *language == form.language && *article == who.text);
+    Some(match joined {
+        Some((.., joined)) => format!("{noun} {joined}{}", &text[who.end..]),
+        None => format!("{noun} {} {}", form.of, &text[who.begin..]),
+    })
 }
+
+/// Articles that are one word with the preposition before them.
+const CONTRACTED: [(&str, &str, &str); 14] = [
+    ("es", "el", "del"),
+    ("fr", "le", "du"),
+    ("fr", "les", "des"),
+    ("pt", "o", "do"),
+    ("pt", "a", "da"),
+    ("pt", "os", "dos"),
+    ("pt", "as", "das"),
+    ("it", "il", "del"),
+    ("it", "lo", "dello"),
+    ("it", "la", "della"),
+    ("it", "l", "dell"),
+    ("it", "i", "dei"),
+    ("it", "gli", "degli"),
+    ("it", "le", "delle"),
+];
