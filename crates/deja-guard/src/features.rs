@@ -92,8 +92,6 @@ pub(crate) struct Differences {
     pub(crate) changed: bool,
     /// One thing in another one's place: "Tom Hanks movies", "Brad Pitt movies".
     pub(crate) replaced: bool,
-    /// The same but for two words of a kind in each other's place.
-    pub(crate) exchanged: bool,
     /// The same but for two values in each other's place.
     pub(crate) exchange: Option<Exchange>,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
@@ -169,7 +167,6 @@ impl Differences {
             point: point::differs(a, b, &alignment),
             doer: a.voice.differs(&b.voice),
             exchange: exchange(a, b, &alignment),
-            exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
             kind: alignment.pairs.iter().any(|(i, j, link)| {
                 let contrasts = lexicon().contrasts(&a.words[*i].stem);

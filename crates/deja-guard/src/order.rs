@@ -2,10 +2,9 @@
 
 mod moves;
 
-use crate::align::{Alignment, light, opposite};
+use crate::align::{Alignment, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
-use crate::rules::LONG;
 use crate::scan::{Piece, text};
 use moves::{Crossed, undergone};
 
@@ -196,22 +195,13 @@ fn state(thing: &Word, participle: &Word, other: &Word, prompt: &Prompt) -> bool
         && !is(other)
 }
 
+/// Words that are nobody and nothing.
+const NO_PARTY: u64 = class::POETIC | class::LIGHT;
+
 /// Nouns and names, as far as their form tells: no "-ing", no "-ed".
 fn party(word: &Word) -> bool {
     !(word.text.ends_with("ing")
         || word.text.ends_with("ed")
         || word.text.ends_with("ly")
-        || word.is(class::POETIC | class::LIGHT))
-}
-
-/// Whether two prompts are the same but for one word each: two commands or, in long texts, two languages, forms, names or
-/// opposites.
-pub(crate) fn exchanged(unmatched: [&[&Word]; 2], prompts: [&Prompt; 2]) -> bool {
-    let heavy = unmatched.map(|words| words.iter().copied().filter(|w| !light(w)).collect::<Vec<_>>());
-    let ([x], [y]) = (&heavy[0][..], &heavy[1][..]) else { return false };
-    let both = |class: u64| x.is(class) && y.is(class);
-    let long = prompts.iter().any(|prompt| prompt.length > LONG);
-    let tells = prompts.iter().all(|prompt| prompt.question == 0);
-    let commands = tells && x.begins && y.begins && both(class::COMMAND);
-    commands || long && (both(class::LANGUAGE) || both(class::POETIC) || x.name && y.name || opposite(x, y))
+        || word.is(NO_PARTY))
 }
