@@ -45,6 +45,10 @@ fn each_changed_sentence_of_a_long_text_is_judged_alone() {
     all_refused(&[(moved, &*moved.replace("cats", "dogs"))], 0.99);
     let passed = moved.replace("has not been", "hasn't been").replace("do we need", "would we need");
     all_passed(&[(moved, &*passed)], 0.99);
+    let tire = "I bought a bike in May. It has a flat tire now. Should I go back to the shop that sold it, or can I repair it \
+                myself at home with a kit?";
+    let passed = tire.replace("tire", "tyre").replace("go back", "return").replace("myself", "on my own");
+    all_passed(&[(tire, &*passed)], 0.92);
 }
 
 /// Another instruction before the same text, or another question behind it.
