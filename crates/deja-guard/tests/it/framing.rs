@@ -30,6 +30,7 @@ fn what_does_not_stop_goes_on() {
         &[
             ("my dog wont stop barking at night", "my dog keeps barking at night"),
             ("why does my phone keep restarting", "why wont my phone stop restarting"),
+            ("why won't my old washing machine stop leaking", "why does my old washing machine keep leaking"),
         ],
         0.92,
     );
@@ -38,6 +39,7 @@ fn what_does_not_stop_goes_on() {
             ("my dog wont stop barking at night", "my dog stopped barking at night"),
             ("how do i forward calls to voicemail", "how do i stop forwarding calls to voicemail"),
             ("why wont my phone stop restarting", "why wont my phone restart"),
+            ("it does not stop. ring it", "it keeps. ring it"),
         ],
         0.92,
     );
