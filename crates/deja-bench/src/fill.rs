@@ -143,7 +143,7 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
             created,
             expires: None,
         },
-        vector: Some((vectors.embedder.clone(), vectors.entry(number)?)),
+        vectors: vec![(vectors.embedder.clone(), vectors.entry(number)?)],
         max_entries: MOST_ENTRIES,
         replaces: false,
     })

@@ -61,9 +61,9 @@ pub struct NewEntry {
     pub prompt_hash: PromptHash,
     /// The entry itself.
     pub entry: Entry,
-    /// The prompt's vector and who made it; `None` if the prompt is too long for one, or the frame takes none
+    /// The prompt's vectors and who made them, one of each. Without one the prompt is too long, or the frame takes none
     /// ([`Frame::is_exact`](crate::cache::Frame::is_exact)): found by hash only.
-    pub vector: Option<(EmbedderId, Embedding)>,
+    pub vectors: Vec<(EmbedderId, Embedding)>,
     /// Entries the project keeps at most, this one included.
     pub max_entries: u64,
     /// Whether it takes the place of a live twin. A fresh answer was asked for.

@@ -205,7 +205,7 @@ impl Engine {
             scope: call.scope.clone(),
             prompt_hash: call.prompt_hash,
             entry: Entry::clone(&entry),
-            vector: call.vector.clone().map(|vector| (embedder.clone(), vector)),
+            vectors: call.vector.iter().map(|vector| (embedder.clone(), vector.clone())).collect(),
             max_entries: call.caller.project.settings.max_entries,
             replaces: call.query.wire.as_ref().is_some_and(|wired| wired.replaces()),
         };

@@ -70,7 +70,7 @@ pub trait Entries: Send + Sync {
     /// An entry of a project with the record of its answer, live or not. `None` if there is none.
     async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError>;
 
-    /// Stores entry and vector together, or neither; durable when it returns. A live twin (same scope and
+    /// Stores the entry with its first vector, or neither, and then its other vectors; durable when it returns. A live twin (same scope and
     /// prompt) stays and is returned, unless `new` replaces it; an expired one is replaced. Evicts the project's least recently hit
     /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one.
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;

@@ -290,7 +290,7 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
     let mut entry = entry(EntryId::from_bytes([9; 16]), "reset|1", bench.clock.now());
     entry.answer.text = "the other's".into();
     let mut new = new_entry(scope(bench.caller.project.id), entry);
-    new.vector = Some((EmbedderId::new("fake"), vector("reset|1")));
+    new.vectors = vec![(EmbedderId::new("fake"), vector("reset|1"))];
     let store = bench.store.clone();
     bench.provider.script(move |_| {
         let (store, new) = (store.clone(), new.clone());

@@ -229,7 +229,8 @@ impl World {
         entry.model = model.into();
         entry.answer =
             Answer { text: answer.into(), input_tokens: 7, output_tokens: 9, record, ..entry.answer };
-        let new = NewEntry { vector, ..new_entry(Scope::new(project.id, frame), entry) };
+        let vectors = vector.into_iter().collect();
+        let new = NewEntry { vectors, ..new_entry(Scope::new(project.id, frame), entry) };
         self.wired.store.insert(new).await.unwrap();
         id
     }

@@ -99,7 +99,7 @@ pub(crate) fn entry(number: u64, embedding: Embedding) -> NewEntry {
         ..entry.answer
     };
     NewEntry {
-        vector: Some((embedder(), embedding)),
+        vectors: vec![(embedder(), embedding)],
         max_entries: u64::MAX,
         ..testing::new_entry(scope(), entry)
     }

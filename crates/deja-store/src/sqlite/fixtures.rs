@@ -39,7 +39,7 @@ pub(super) fn vector(number: u8) -> Embedding {
 
 pub(super) fn entry(number: u8) -> NewEntry {
     let entry = testing::entry(id(number), &number.to_string(), NOW);
-    NewEntry { vector: Some((embedder(), vector(number))), ..testing::new_entry(scope(), entry) }
+    NewEntry { vectors: vec![(embedder(), vector(number))], ..testing::new_entry(scope(), entry) }
 }
 
 /// A query of some thousands of steps.

@@ -220,7 +220,7 @@ async fn the_graph_finds_what_a_scan_finds() {
             let mut new = entry(number, scope, &number.to_string());
             new.entry.expires = (number % 5 == 0).then(|| Timestamp::from_secs(NOW.as_secs() + 10));
             if number % 7 == 0 {
-                new.vector = new.vector.map(|(_, embedding)| (EmbedderId::new("other"), embedding));
+                new.vectors[0].0 = EmbedderId::new("other");
             }
             store.insert(new).await.unwrap();
         }

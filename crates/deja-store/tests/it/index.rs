@@ -58,7 +58,7 @@ async fn finds_awkward_vectors(store: Arc<dyn Store>) {
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..3_000 {
         let mut new = entry(number, &scope(), &number.to_string());
-        new.vector = Some((embedder(), awkward(number)));
+        new.vectors = vec![(embedder(), awkward(number))];
         model.insert(new.clone()).await.unwrap();
         let store = Arc::clone(&store);
         tasks.spawn(async move { store.insert(new).await.unwrap() });
@@ -152,7 +152,7 @@ async fn neighbours_that_int8_cannot_tell_apart_are_in_their_order() {
         let mut values = vec![0.01_f32; 384];
         values[0] = 1.0;
         values[1 + number as usize % 380] = 0.1 + (number * 7 % 1_500) as f32 * 1e-4;
-        new.vector = Some((embedder(), Embedding::new(values).unwrap()));
+        new.vectors = vec![(embedder(), Embedding::new(values).unwrap())];
         model.insert(new.clone()).await.unwrap();
         let store = Arc::clone(&store);
         tasks.spawn(async move { store.insert(new).await.unwrap() });

@@ -40,7 +40,7 @@ async fn what_changes_while_it_is_loaded_is_as_after_a_start_that_waits() {
         tasks.spawn(async move {
             let mut new = numbered(number);
             // Some have no vector yet, some end before long.
-            new.vector = new.vector.filter(|_| !number.is_multiple_of(7));
+            new.vectors.retain(|_| !number.is_multiple_of(7));
             new.entry.expires = number.is_multiple_of(11).then_some(Timestamp::from_secs(1_700_000_100));
             store.insert(new).await.unwrap()
         });

@@ -94,7 +94,7 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
             let mut new = entry(number, &scopes[*scope], &prompt.to_string());
             new.entry.created = now;
             new.entry.expires = ttl.map(|ttl| Timestamp::from_secs(now.as_secs() + ttl));
-            new.vector = at.map(|at| (EmbedderId::new("e"), vector(at)));
+            new.vectors = at.map(|at| (EmbedderId::new("e"), vector(at))).into_iter().collect();
             new.max_entries = *max;
             match store.insert(new).await {
                 Ok(Inserted::New) => "new".to_owned(),

@@ -87,7 +87,7 @@ pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
     let mut entry = testing::entry(entry_id(number), prompt, NOW);
     scope.frame().model().unwrap_or("shared").clone_into(&mut entry.model);
     (entry.answer.text, entry.answer.output_tokens) = (format!("answer {number}"), 2);
-    NewEntry { vector: Some((embedder(), vector(number))), ..testing::new_entry(scope.clone(), entry) }
+    NewEntry { vectors: vec![(embedder(), vector(number))], ..testing::new_entry(scope.clone(), entry) }
 }
 
 pub(crate) async fn near(

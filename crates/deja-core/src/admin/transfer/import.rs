@@ -1,12 +1,11 @@
 //! In: a batch of records. What is there already stays as it is, so that an import can simply be repeated.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use deja_wire::lenient::MAX_COUNT;
-use futures::{StreamExt as _, TryStreamExt as _};
 use half::f16;
 use serde::de::IgnoredAny;
 
@@ -26,10 +25,6 @@ use crate::quality::NewSample;
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
 
-/// Vectors that are written side by side, so that they share commits.
-const SIDE_BY_SIDE: usize = 128;
-/// Vectors that are written side by side in a store that processes share: its connections are few, and queries need them too.
-const SIDE_BY_SIDE_SHARED: usize = 4;
 /// Components of a vector at most, as in the settings.
 const MAX_DIMENSION: usize = 8192;
 
@@ -294,7 +289,6 @@ struct Arrived {
     /// The slug of its project.
     slug: String,
     new: NewEntry,
-    more_vectors: Vec<(EmbedderId, Embedding)>,
 }
 
 /// The entry to store; `None` if it is no longer served. It goes where its project looks for it, whatever the
@@ -322,8 +316,9 @@ async fn entry(
     if record.answer.input_tokens.max(record.answer.output_tokens) > MAX_COUNT {
         return Err(Refused::Bad(format!("no answer has more than {MAX_COUNT} tokens")));
     }
-    let more_vectors = record.more_vectors.into_iter().map(vector).collect::<Result<_, _>>()?;
-    let vector = record.vector.map(vector).transpose()?;
+    let vectors = record.vector.into_iter().chain(record.more_vectors).map(vector);
+    // One of each embedder, the last one of the line.
+    let vectors = vectors.collect::<Result<BTreeMap<_, _>, _>>()?.into_iter().collect();
     let new = NewEntry {
         scope: project.scope_of(record.kind, &record.model, record.context.as_deref(), record.parameters),
         prompt_hash,
@@ -343,12 +338,12 @@ async fn entry(
             created,
             expires,
         },
-        vector,
+        vectors,
         max_entries: project.settings.max_entries,
         replaces: false,
     };
     let now: Timestamp = by.now();
-    Ok(new.entry.is_live(now).then_some(Arrived { slug: record.project, new, more_vectors }))
+    Ok(new.entry.is_live(now).then_some(Arrived { slug: record.project, new }))
 }
 
 /// The answer in its wire format.
@@ -384,31 +379,20 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
 async fn insert(by: &Acting<'_>, entries: Vec<Arrived>) -> Result<Vec<Imported>, AdminError> {
     let (mut all, mut new) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
     for arrived in entries {
-        let identity = (arrived.new.scope.project(), arrived.new.entry.id);
-        all.push((arrived.slug, identity, arrived.more_vectors));
+        all.push((arrived.slug, arrived.new.scope.project(), arrived.new.entry.id));
         new.push(arrived.new);
     }
     let stored = by.store().insert_all(new).await;
-    let (mut imported, mut more) = (Vec::with_capacity(all.len()), Vec::new());
-    for ((slug, (project, id), vectors), stored) in all.into_iter().zip(stored) {
+    let mut imported = Vec::with_capacity(all.len());
+    for ((slug, project, id), stored) in all.into_iter().zip(stored) {
         imported.push(match stored {
-            Ok(true) => {
-                more.extend(vectors.into_iter().map(|(embedder, vector)| (project, id, embedder, vector)));
-                Imported::Stored
-            }
+            Ok(true) => Imported::Stored,
             Ok(false) => Imported::There,
             // The same entry in another scope: it came before the project began, or ceased, to share answers.
             Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Imported::There,
             Err(error) => return Err(by.refused(project, &slug, error).await),
         });
     }
-    // If the import ends before a vector is stored, a job makes the vector.
-    let puts = more.into_iter().map(|(project, id, embedder, vector)| async move {
-        by.store().put_vector(project, id, &embedder, Some(&vector)).await
-    });
-    let at_once = if by.store().claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
-    let _of_entries_that_are_gone: Vec<bool> =
-        futures::stream::iter(puts).buffer_unordered(at_once).try_collect().await?;
     Ok(imported)
 }
 

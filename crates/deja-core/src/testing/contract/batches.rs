@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::fixtures::{
-    MANY, NOW, at_angle, chat, embedder, entry, entry_id, exactly, ids, later, near, project, project_id,
-    put, recorded, request, scope, turned, with_project,
+    MANY, NOW, at_angle, chat, embedder, entry, entry_id, exactly, ids, later, near, near_by, project,
+    project_id, put, recorded, request, scope, turned, with_project,
 };
 use super::{Subject, register};
 use crate::cache::{Frame, Inserted, Kind, NewEntry, Scope};
@@ -55,9 +55,9 @@ async fn come_back_as_they_were(mut store: Subject) {
     let mut plain = turned(entry(1, &query, ""), 60.0);
     plain.entry.answer.served_model = None;
     plain.entry.expires = Some(later(60));
-    let without_vector = NewEntry { vector: None, ..entry(2, &query, "very long") };
+    let without_vector = NewEntry { vectors: Vec::new(), ..entry(2, &query, "very long") };
     let other = NewEntry {
-        vector: Some((embedder("another"), at_angle(0.0))),
+        vectors: vec![(embedder("another"), at_angle(0.0))],
         ..entry(3, &query, "of another embedder")
     };
     let mut new = vec![
@@ -68,8 +68,10 @@ async fn come_back_as_they_were(mut store: Subject) {
         recorded(4, &chat, "hello"),
         recorded(5, &whole_requests, "hello"),
     ];
+    let both = vec![(embedder("another"), at_angle(0.0)), (embedder("e"), at_angle(90.0))];
+    new.push(NewEntry { vectors: both, ..entry(6, &query, "of both embedders") });
     // More than a store may take at a time.
-    new.extend((6..400).map(|number| turned(entry(number, &query, &number.to_string()), 90.0)));
+    new.extend((7..400).map(|number| turned(entry(number, &query, &number.to_string()), 90.0)));
     put_all(&*store, new.clone()).await;
     store.reopen().await;
     for new in &new {
@@ -84,11 +86,14 @@ async fn come_back_as_they_were(mut store: Subject) {
     assert_eq!(store.count(project).await.unwrap(), 400);
     let page = store.export(project, None, NOW, MANY).await.unwrap();
     for (whole, new) in page.iter().zip(&new) {
-        let vector = new.vector.as_ref().map(|(embedder, _)| embedder);
         assert_eq!((whole.entry.id, whole.kind), (new.entry.id, new.scope.frame().kind()));
-        assert_eq!(whole.vectors.first().map(|(embedder, _)| embedder), vector, "{}", new.entry.prompt);
+        let stored: BTreeSet<_> = whole.vectors.iter().map(|(by, _)| by).collect();
+        assert_eq!(stored, new.vectors.iter().map(|(by, _)| by).collect(), "{}", new.entry.prompt);
         assert_eq!(&whole.parameters, new.scope.frame().parameters());
     }
+    store.reopen_for("another").await;
+    let found = near_by(&*store, &query, "another", &at_angle(0.0), 0.9, 10, NOW).await;
+    assert_eq!(ids(&found), [3, 6].map(entry_id));
 }
 
 async fn one_that_is_not_stored_keeps_no_other_from_it(mut store: Subject) {
@@ -102,11 +107,12 @@ async fn one_that_is_not_stored_keeps_no_other_from_it(mut store: Subject) {
     let of_nobody = scope(project_id(9));
     let mut fresh = entry(12, &here, "ended");
     fresh.entry.created = later(10);
+    let two = ["another", "e"].map(|by| (embedder(by), at_angle(0.0))).to_vec();
     let new = vec![
         (entry(10, &here, "first"), "stored"),
         (entry(11, &here, "there before"), "twin"),
         (fresh, "stored"),
-        (NewEntry { replaces: true, ..entry(13, &here, "to be replaced") }, "stored"),
+        (NewEntry { replaces: true, vectors: two, ..entry(13, &here, "to be replaced") }, "stored"),
         // The identity of another entry: of one that was there, and of one that came right before.
         (entry(1, &here, "another"), "conflict"),
         (entry(10, &here, "second"), "conflict"),
@@ -129,6 +135,9 @@ async fn one_that_is_not_stored_keeps_no_other_from_it(mut store: Subject) {
     let left = [1, 12, 13, 16, 17, 18].map(entry_id);
     assert_eq!(all(&*store, project).await, BTreeSet::from(left));
     assert_eq!(store.count(project).await.unwrap(), left.len() as u64);
+    let page = store.export(project, None, NOW, MANY).await.unwrap();
+    let replaced = page.iter().find(|whole| whole.entry.id == entry_id(13)).unwrap();
+    assert_eq!(replaced.vectors.len(), 2);
     assert_eq!(exactly(&*store, &here, "there before", NOW).await, Some(twin));
     for (prompt, number) in [("first", 18), ("ended", 12), ("to be replaced", 13), ("third", 16)] {
         assert_eq!(exactly(&*store, &here, prompt, later(11)).await.unwrap().id, entry_id(number));

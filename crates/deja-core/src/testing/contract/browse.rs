@@ -237,9 +237,9 @@ async fn entries_of_all_scopes_are_found_by_their_vectors(mut store: Subject) {
         put(&*store, turned(entry(number, scope, &number.to_string()), degrees)).await;
     }
     put(&*store, entry(6, &scope(two), "another project's")).await;
-    let long = NewEntry { vector: None, ..entry(7, &scopes[0], "too long for a vector") };
+    let long = NewEntry { vectors: Vec::new(), ..entry(7, &scopes[0], "too long for a vector") };
     put(&*store, long).await;
-    let other = NewEntry { vector: Some((embedder("f"), at_angle(0.0))), ..entry(8, &scopes[0], "f") };
+    let other = NewEntry { vectors: vec![(embedder("f"), at_angle(0.0))], ..entry(8, &scopes[0], "f") };
     put(&*store, other).await;
     store.reopen().await;
     let found = async |filter: EntryFilter, limit: usize| {

@@ -58,7 +58,7 @@ async fn come_back_as_they_were(mut store: Subject) {
 async fn without_a_vector_are_found_by_hash_only(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let mut long = entry(1, &scope, "very long");
-    long.vector = None;
+    long.vectors.clear();
     put(&*store, long).await;
     store.reopen().await;
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_some());

@@ -102,7 +102,7 @@ async fn gives_vectors_that_find_as_before(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, turned(entry(1, &scope, "a vector"), 33.0)).await;
     let mut without = entry(2, &scope, "none yet");
-    without.vector = None;
+    without.vectors.clear();
     put(&*store, without).await;
     put(&*store, entry(3, &scope, "too long")).await;
     for number in [1, 3] {

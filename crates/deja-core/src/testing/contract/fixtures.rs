@@ -107,7 +107,7 @@ pub(super) fn recorded(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
     let mut new = entry(number, scope, prompt);
     new.prompt_hash = request(prompt);
     new.entry.answer.record = Some(RECORD.into());
-    new.vector = new.vector.filter(|_| !scope.frame().is_exact());
+    new.vectors.retain(|_| !scope.frame().is_exact());
     new
 }
 
@@ -128,12 +128,12 @@ pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
         tokens_estimated: number % 2 == 1,
         ..entry.answer
     };
-    NewEntry { vector: Some((embedder("e"), at_angle(0.0))), ..testing::new_entry(scope.clone(), entry) }
+    NewEntry { vectors: vec![(embedder("e"), at_angle(0.0))], ..testing::new_entry(scope.clone(), entry) }
 }
 
 /// `new` with another vector.
 pub(super) fn turned(mut new: NewEntry, degrees: f32) -> NewEntry {
-    new.vector = Some((embedder("e"), at_angle(degrees)));
+    new.vectors = vec![(embedder("e"), at_angle(degrees))];
     new
 }
 

@@ -76,7 +76,7 @@ async fn threshold_one_takes_equal_vectors_only(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 0..20u32 {
         let mut new = entry(number, &scope, &number.to_string());
-        new.vector = Some((embedder("e"), wide(384, number)));
+        new.vectors = vec![(embedder("e"), wide(384, number))];
         put(&*store, new).await;
     }
     store.reopen().await;
@@ -97,7 +97,7 @@ async fn embedders_are_never_compared(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
     let mut other = entry(2, &scope, "hello again");
-    other.vector = Some((embedder("f"), at_angle(0.0)));
+    other.vectors = vec![(embedder("f"), at_angle(0.0))];
     put(&*store, other).await;
     for (by, expected) in [("e", vec![entry_id(1)]), ("f", vec![entry_id(2)]), ("g", vec![])] {
         store.reopen_for(by).await;
@@ -112,7 +112,7 @@ async fn wide_vectors_are_found(mut store: Subject) {
         for number in 0..5u32 {
             let id = dimension * 10 + number;
             let mut new = entry(id, &scope, &id.to_string());
-            new.vector = Some((embedder(by), wide(dimension, number)));
+            new.vectors = vec![(embedder(by), wide(dimension, number))];
             put(&*store, new).await;
         }
     }
@@ -134,7 +134,7 @@ async fn similarity_is_that_of_the_stored_vector(store: Subject) {
     }
     let between = Embedding::new(between).unwrap();
     let mut new = entry(1, &scope, "hello");
-    new.vector = Some((embedder("e"), stored.clone()));
+    new.vectors = vec![(embedder("e"), stored.clone())];
     put(&*store, new).await;
     let found = near_by(&*store, &scope, "e", &between, 0.5, 1, NOW).await;
     let exact = between.similarity(&stored).get();

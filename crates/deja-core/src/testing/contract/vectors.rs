@@ -60,7 +60,7 @@ async fn stale_are_those_without_one_of_the_embedder(mut store: Subject) {
     let other = with_project(&*store, 2).await;
     for (number, vector) in (1..).zip([Some("e"), Some("f"), None]) {
         let mut new = entry(number, &scope, &number.to_string());
-        new.vector = vector.map(|by| (embedder(by), at_angle(0.0)));
+        new.vectors = vector.map(|by| (embedder(by), at_angle(0.0))).into_iter().collect();
         put(&*store, new).await;
     }
     store.reopen().await;
@@ -101,7 +101,7 @@ async fn requests_that_are_found_as_a_whole_are_never_stale(mut store: Subject) 
         put(&*store, recorded(number, &Scope::new(project, frame), "hello")).await;
     }
     let mut question = recorded(9, &chat(project), "hello");
-    question.vector = None;
+    question.vectors.clear();
     put(&*store, question).await;
     store.reopen().await;
     assert_eq!(count(&*store, "e", NOW).await, (1, 0));

@@ -166,7 +166,7 @@ impl Entries for MemoryStore {
         }
         state.remove_where(same);
         let stored = Stored {
-            vectors: new.vector.map(|(by, vector)| (by, Some(rounded(&vector)))).into_iter().collect(),
+            vectors: new.vectors.into_iter().map(|(by, vector)| (by, Some(rounded(&vector)))).collect(),
             scope: new.scope,
             prompt_hash: new.prompt_hash,
             last_used: new.entry.created,

@@ -162,9 +162,9 @@ async fn spoil(bench: &Bench, relay: &Relay, record: Option<&'static [u8]>) -> E
     entry.answer.record = record.map(Bytes::from_static);
     entry.id = EntryId::from_bytes([9; 16]);
     let id = entry.id;
-    let vector = Some((bench.embedder.id().clone(), vector(&identity.text)));
-    let vector = vector.filter(|_| identity.mode == Mode::Semantic);
-    let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 100, replaces: true };
+    let mut vectors = vec![(bench.embedder.id().clone(), vector(&identity.text))];
+    vectors.retain(|_| identity.mode == Mode::Semantic);
+    let new = NewEntry { scope, prompt_hash, entry, vectors, max_entries: 100, replaces: true };
     assert!(matches!(bench.store.insert(new).await.unwrap(), Inserted::New));
     id
 }

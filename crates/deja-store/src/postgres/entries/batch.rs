@@ -229,8 +229,8 @@ async fn put_vectors(
     project: ProjectId,
     part: &[&NewEntry],
 ) -> Result<(), StoreError> {
-    let with = part.iter().filter_map(|new| Some((*new, new.vector.as_ref()?)));
-    let (part, vectors): (Vec<_>, Vec<_>) = with.unzip();
+    let each = part.iter().flat_map(|new| new.vectors.iter().map(|vector| (*new, vector)));
+    let (part, vectors): (Vec<_>, Vec<_>) = each.unzip();
     if part.is_empty() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deja_core::cache::{Entry, Inserted, NewEntry};
 use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
-use deja_core::store::{EVICTED_AT_ONCE, StoreError};
+use deja_core::store::{EVICTED_AT_ONCE, StoreError, Vectors as _};
 
 use super::super::PostgresStore;
 use super::super::claims::payload;
@@ -73,6 +73,10 @@ pub(in super::super) async fn insert(
             return Ok(Inserted::Twin(Arc::new(twin)));
         }
         if stored || replace(connections, &new, owner).await? {
+            // Those of an import. If it ends before one is stored, a job makes it.
+            for (embedder, vector) in new.vectors.iter().skip(1) {
+                store.put_vector(new.scope.project(), new.entry.id, embedder, Some(vector)).await?;
+            }
             return Ok(Inserted::New);
         }
     }
@@ -106,7 +110,7 @@ async fn put(
     let parameters = frame.parameters();
     let parameters = (!parameters.is_empty()).then(|| to_json(parameters)).transpose()?;
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
-    let (embedder, embedding) = new.vector.as_ref().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
+    let (embedder, embedding) = new.vectors.first().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
     let dimension = embedding.map(vectors::dimension);
     let vector = embedding.map(vectors::stored).transpose()?;
     let params: Params<'_> = &[

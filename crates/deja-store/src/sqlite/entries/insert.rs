@@ -1,4 +1,4 @@
-//! Storing an entry with its vector: twin, eviction and all, in one savepoint.
+//! Storing an entry with its vectors: twin, eviction and all, in one savepoint.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn insert(
     connection: &Connection,
     memory: Arc<Memory>,
     new: NewEntry,
-    vector: Option<(EmbedderId, Vector)>,
+    vectors: Vec<(EmbedderId, Vector)>,
 ) -> Result<Done<Inserted>, Failed> {
     must_be_there(connection, new.scope.project())?;
     let mut gone = Vec::new();
@@ -34,13 +34,20 @@ pub(super) fn insert(
         }
         gone = remove::remove(connection, memory.own_embedder(), &[row])?;
     }
-    let (row, embedder) = write(connection, &new, vector.as_ref())?;
+    let row = write(connection, &new)?;
+    let mut stored = Vec::with_capacity(vectors.len());
+    for (embedder, vector) in vectors {
+        let number = embedder_number(connection, &embedder)?;
+        put_vector(connection, row, number, Some(&vector))?;
+        stored.push((number, vector));
+    }
     gone.extend(evict(connection, &memory, &new, row)?);
 
     Ok(Done::then(Inserted::New, move || {
         memory.forget(&gone);
         let entry = Arc::new(new.entry);
-        let vector = vector.map(|(_, vector)| vector).filter(|_| memory.own_embedder() == embedder);
+        let own = memory.own_embedder();
+        let vector = stored.into_iter().find(|(by, _)| own == Some(*by)).map(|(_, vector)| vector);
         let placed = Placed {
             row,
             project: new.scope.project(),
@@ -72,12 +79,8 @@ pub(super) fn place(
         .optional()
 }
 
-/// Writes the rows; gives the entry's number and that of its embedder.
-fn write(
-    connection: &Connection,
-    new: &NewEntry,
-    vector: Option<&(EmbedderId, Vector)>,
-) -> Result<(Row, Option<EmbedderNumber>), Failed> {
+/// Writes the rows; gives the entry's number.
+fn write(connection: &Connection, new: &NewEntry) -> Result<Row, Failed> {
     let project = new.scope.project();
     let scope = scope_number(connection, new)?;
     let entry = &new.entry;
@@ -120,10 +123,7 @@ fn write(
             new.prompt_hash.0,
             entry.expires.map(Timestamp::as_nanos),
         ])?;
-    let Some((embedder, vector)) = vector else { return Ok((row, None)) };
-    let number = embedder_number(connection, embedder)?;
-    put_vector(connection, row, number, Some(vector))?;
-    Ok((row, Some(number)))
+    Ok(row)
 }
 
 fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64> {

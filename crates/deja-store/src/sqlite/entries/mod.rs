@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope, ScopeKey};
 use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
 use rusqlite::Connection;
@@ -161,11 +162,9 @@ impl SqliteStore {
     /// Has an entry stored behind those for which this was called before.
     async fn begin_insert(&self, new: NewEntry) -> Result<Answer<Inserted>, StoreError> {
         let memory = Arc::clone(&self.memory);
-        let vector = match &new.vector {
-            None => None,
-            Some((embedder, embedding)) => Some((embedder.clone(), halved(embedding)?)),
-        };
-        let insert = move |connection: &Connection| insert::insert(connection, memory, new, vector);
+        let halved = |(by, embedding): &(EmbedderId, Embedding)| Ok((by.clone(), halved(embedding)?));
+        let vectors = new.vectors.iter().map(halved).collect::<Result<_, StoreError>>()?;
+        let insert = move |connection: &Connection| insert::insert(connection, memory, new, vectors);
         self.writer.begin_if_room(insert).await
     }
 

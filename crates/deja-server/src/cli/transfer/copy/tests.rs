@@ -429,7 +429,7 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
                 created: SystemClock.now(),
                 expires: None,
             },
-            vector: None,
+            vectors: Vec::new(),
             max_entries: 100,
             replaces: false,
         };
