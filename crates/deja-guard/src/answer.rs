@@ -31,6 +31,8 @@ kinds! {
     TEXT = 28,
     // How a word sounds, and how it is written.
     SOUND = 29, SPELLING = 30,
+    // What it consists of, or what somebody does.
+    ASPECT = 31,
 }
 
 /// Of the question that begins here nothing is known.
@@ -85,7 +87,7 @@ struct Sentence<'a> {
 }
 
 /// Verbs behind "how do I" that ask for what is found.
-const FINDS: [&str; 29] = [
+const FINDS: [&str; 28] = [
     "find",
     "know",
     "check",
@@ -106,7 +108,6 @@ const FINDS: [&str; 29] = [
     "locate",
     "view",
     "measure",
-    "count",
     "estimate",
     "spell",
     "pronounce",
@@ -217,7 +218,7 @@ impl Sentence<'_> {
             "@can" => self.possible(at),
             "@must" | "@should" | "@yes" => self.whether(at),
             "@what" => self.measure(at),
-            "@do" => ANY,
+            "@do" => self.topic(at + 1),
             "how" => self.how(at),
             "what" | "which" if start => self.what(at),
             "can" | "could" if start => self.possible(at),
@@ -405,12 +406,14 @@ impl Sentence<'_> {
     /// What "what" or "which" asks for, by the noun that it stands before, or that the question is about.
     fn what(&self, at: usize) -> u32 {
         if matches!(self.text(at + 1), "is" | "are" | "was" | "were") {
+            if self.text(at + 2) == "in" {
+                return ASPECT;
+            }
             let kinds = self.topic(at + 2);
             return if self.text(at) == "which" { kinds | THING } else { kinds };
         }
         if self.helps(at + 1) {
-            let costs = (self.says)(&["cost", "charge"]);
-            return if costs { MONEY | AMOUNT } else { ANY };
+            return self.done(at + 1);
         }
         let noun = self.text(at + 1);
         let run = (at + 1..self.pieces.len().min(at + 4)).take_while(|at| !self.ends(*at));
@@ -425,6 +428,19 @@ impl Sentence<'_> {
         let noun = !verb && self.class(at + 1) & (class::FUNCTION | class::NOISE | class::LIGHT) == 0;
         let helped = (at + 2..at + 4).any(|at| self.helps(at));
         if noun && (self.text(at) == "which" || helped) { THING | PERSON | PLACE } else { ANY }
+    }
+
+    /// What "what does it ..." asks for.
+    fn done(&self, at: usize) -> u32 {
+        let somebody = !matches!(self.text(at + 1), "i" | "we" | "you" | "one");
+        let does = matches!(self.text(at), "do" | "does") && self.text(self.pieces.len() - 1) == "do";
+        if (self.says)(&["cost", "charge"]) {
+            MONEY | AMOUNT
+        } else if somebody && does && self.pieces.len() > at + 2 {
+            ASPECT
+        } else {
+            ANY
+        }
     }
 
     /// Whether a noun and its adjectives end before the word at `at`.
@@ -496,13 +512,20 @@ impl Sentence<'_> {
         }
     }
 
-    /// A text that is to be written.
+    /// What is requested without a question: a text, or what a title names: "price of a stamp".
     fn requested(&self) -> u32 {
         let writes = matches!(self.text(0), "write" | "draft" | "compose");
         if writes && (1..self.pieces.len()).take(6).any(|at| TEXTS.contains(&self.text(at))) {
-            TEXT
-        } else {
-            0
+            return TEXT;
         }
+        let acts = (0..self.pieces.len()).any(|at| self.helps(at) || self.class(at) & class::SUBJECT != 0);
+        let skipped = matches!(
+            self.text(0),
+            "the" | "best" | "average" | "opening" | "maximum" | "minimum" | "current"
+        );
+        let head = usize::from(skipped);
+        let titled = matches!(self.text(head + 1), "of" | "for" | "to" | "in" | "between");
+        let title = !acts && titled && self.pieces.len() <= SHORT;
+        title.then(|| NOUNS.get(self.text(head))).flatten().copied().unwrap_or_default()
     }
 }

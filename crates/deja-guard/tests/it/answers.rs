@@ -72,3 +72,29 @@ fn the_same_kind_of_answer_is_asked_for_in_other_words() {
         0.92,
     );
 }
+
+#[test]
+fn titles_name_what_they_ask_for() {
+    all_refused(
+        &[
+            ("best time to visit iceland", "best way to visit iceland"),
+            ("opening hours of the zoo", "directions to the zoo"),
+            ("causes of back pain", "exercises for back pain"),
+            ("number of moons of saturn", "names of the moons of saturn"),
+            ("What does a notary do?", "How do I become a notary?"),
+            ("Do you have gluten-free pizza?", "What is in the gluten-free pizza?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("price of a stamp to france", "How much is a stamp to France?"),
+            ("best time to visit iceland", "When should I visit Iceland?"),
+            ("opening hours of the zoo", "When is the zoo open?"),
+            ("causes of back pain", "Why do people get back pain?"),
+            ("birthplace of chopin", "Where was Chopin born?"),
+            ("Give me a recipe for pancakes.", "How do I make pancakes?"),
+        ],
+        0.92,
+    );
+}

@@ -200,12 +200,13 @@ fn technical_prompts_keep_their_figures() {
 }
 
 /// Questions that share their words and ask for another kind of answer, and the same question in other forms, the cosine taken for
-/// 0.92. The first 93 lines were written before the rules of `answers.rs`, and the rest after them.
+/// 0.92. The first 93 lines were written before the rules of `answers.rs`, the next 68 after them; of the last 72 some rules came after
+/// them.
 #[test]
 fn kinds_of_answer_keep_their_figures() {
     let answers = include_str!("../../data/answers.jsonl");
     let (lost, cut) = shares(answers, 0.85, Strictness::Standard);
-    assert!(lost <= 0.12 && cut >= 0.98, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.09 && cut >= 0.86, "standard: lost {lost:.3}, cut {cut:.3}");
 }
 
 /// Prompts of one shape of which one part is another, and rewordings of the same shape, the cosine taken for 0.92. The first 90
