@@ -1,5 +1,8 @@
 //! What is of a country: "French motorways" are "motorways in France". A French lesson is elsewhere, and so is Polish food.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::lexicon::{class, lexicon};
 use crate::rules::LONG;
 use crate::scan::{Piece, text};
@@ -63,19 +66,27 @@ const NATIONS: [(&str, &str); 56] = [
     ("filipino", "philippines"),
 ];
 
+/// The country of each nation.
+static LANDS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| NATIONS.into_iter().collect());
+
 /// The most words of "Spanish capital gains tax".
 const THING: usize = 4;
 
 /// Writes the country behind what belongs to it.
 pub(super) fn say_country(pieces: &mut Vec<Piece>) {
+    if pieces.len() > LONG || !pieces.iter().any(|piece| LANDS.contains_key(piece.text.as_str())) {
+        return;
+    }
     // In long texts, and beside another country, it may belong to something else.
-    let nation =
-        |piece: &&Piece| NATIONS.iter().any(|(nation, land)| [*nation, *land].contains(&piece.text.as_str()));
-    if pieces.len() > LONG || pieces.iter().filter(nation).count() > 1 {
+    let named = |piece: &&Piece| {
+        let word = piece.text.as_str();
+        LANDS.contains_key(word) || NATIONS.iter().any(|(_, land)| *land == word)
+    };
+    if pieces.iter().filter(named).count() > 1 {
         return;
     }
     let found = (0..pieces.len()).find_map(|at| {
-        let (_, country) = NATIONS.iter().find(|(nation, _)| *nation == text(pieces, at))?;
+        let country = LANDS.get(text(pieces, at))?;
         // "French income tax"
         let small = class::FUNCTION | class::PREPOSITION | class::AUXILIARY;
         let content = |piece: &&Piece| !piece.broken && lexicon().class(&piece.text) & small == 0;
