@@ -82,11 +82,11 @@ fn begins(words: &[Token], with: &[&str]) -> bool {
 }
 
 /// Brings the beginning of a text that is one question to its plain form.
-pub(super) fn plain(words: &mut Vec<Token>) {
+pub(super) fn plain(words: &mut Vec<Token>, asks: bool) {
     wish(words);
     possible(words);
     anybody(words);
-    request(words);
+    request(words, asks);
     hindi(words);
 }
 
@@ -119,8 +119,10 @@ fn anybody(words: &mut [Token]) {
 }
 
 /// "Escríbeme una carta" asks for what "escribe una carta" does, "schreib mir" for what "schreib" does.
-fn request(words: &mut Vec<Token>) {
+fn request(words: &mut Vec<Token>, asks: bool) {
+    // "Gehört mir das?"
     if let [verb, me, _, ..] = &words[..]
+        && !asks
         && matches!(me.text.as_str(), "mir" | "moi")
         && !QUESTIONS.contains(&verb.text.as_str())
         && verb.kind == Kind::Word

@@ -280,7 +280,7 @@ impl Reader {
                 if !requested {
                     verbs::infinitive(&mut out.words, out.grammar);
                 }
-                frames::plain(&mut out.words);
+                frames::plain(&mut out.words, text.contains('?'));
             }
             if out.grammar.is(GERMAN_PLACE) {
                 moved::negation(&mut out.words);
