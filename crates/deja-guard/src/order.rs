@@ -2,7 +2,7 @@
 
 mod moves;
 
-use crate::align::{Alignment, opposite};
+use crate::align::{Alignment, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::scan::{Piece, text};
@@ -42,7 +42,10 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
     }
     let voices = a.passive != b.passive;
     // "Which insects do bats eat", "which insects are eaten by bats": what is asked for comes first in both.
-    let fronted = voices && if a.passive { b } else { a }.voice.asks_object();
+    // Not if each has a word of its own: "which countries does it border", "which countries were invaded by it".
+    let alone = |prompt: &Prompt, rest: &[usize]| rest.iter().any(|at| !light(&prompt.words[*at]));
+    let own_words = alone(a, &alignment.left) && alone(b, &alignment.right);
+    let fronted = voices && !own_words && if a.passive { b } else { a }.voice.asks_object();
     let symmetric = [a, b].iter().any(|p| p.words.iter().any(|w| w.is(class::SYMMETRIC)));
     let unordered = a.coordinated && b.coordinated && !(a.sequenced && b.sequenced);
     let ranks = ranks(pairs);

@@ -202,6 +202,7 @@ fn arithmetic_in_words_is_that_in_signs() {
             ("Subtract 17 from 25.", "Subtract 25 from 17."),
             ("What is the cube of 4?", "What is the square of 4?"),
             ("How do I earn $500 within a month?", "How do I earn $500 in a day?"),
+            ("Which countries does Russia border?", "Which countries were invaded by Russia?"),
             ("How much can I save in a month?", "How much can I save in a week?"),
             ("How much does a gallon of milk weigh?", "How much does a litre of milk weigh?"),
         ],
