@@ -1,5 +1,26 @@
-use deja_guard::{LOWEST_THRESHOLD, Prompt, Strictness, judge};
+use std::time::Duration;
+
+use deja_guard::{LOWEST_THRESHOLD, Prompt, Strictness, Verdict, judge};
 use proptest::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Processor time that two huge texts may take: some seconds if it is linear (debug build), minutes or hours if it is quadratic.
+const MOST: Duration = Duration::from_mins(1);
+
+/// What this thread needs for `work`. A busy machine takes longer, but does not need more.
+fn processor_time<T>(work: impl FnOnce() -> T) -> Duration {
+    let spent = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+    };
+    let begun = spent();
+    let _result = work();
+    spent().saturating_sub(begun)
+}
+
+fn judge_at_once(a: &str, b: &str) -> Verdict {
+    judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.85, Strictness::Standard)
+}
 
 fn strictness() -> impl Strategy<Value = Strictness> {
     prop_oneof![Just(Strictness::Standard), Just(Strictness::Strict)]
@@ -216,10 +237,8 @@ fn huge_texts_take_no_quadratic_time() {
     let tables = ["|a|b|c|\n|-|-|-|\n", "|a:|b|\n|-|-|\n"].map(|unit| (unit, 200_000));
     for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))).chain(tables) {
         let text = unit.repeat(bytes / unit.len());
-        let started = std::time::Instant::now();
-        let (a, b) = (Prompt::read(&text), Prompt::read(&format!("{text}end")));
-        judge(&a, &b, 0.99, 0.85, Strictness::Standard);
-        assert!(started.elapsed() < std::time::Duration::from_mins(1), "{unit:?}");
+        let taken = processor_time(|| judge_at_once(&text, &format!("{text}end")));
+        assert!(taken < MOST, "{unit:?}: {taken:?}");
     }
 }
 
@@ -237,9 +256,8 @@ fn hostile_pairs_take_no_quadratic_time() {
         let a = format!("What does the word mean and how do I use it in English: {}1", units.concat());
         units.reverse();
         let b = format!("What does this word mean and how do I use it in English: {}1", units.concat());
-        let started = std::time::Instant::now();
-        judge(&Prompt::read(&a), &Prompt::read(&b), 0.99, 0.85, Strictness::Standard);
-        assert!(started.elapsed() < std::time::Duration::from_mins(1), "{}", unit(0));
+        let taken = processor_time(|| judge_at_once(&a, &b));
+        assert!(taken < MOST, "{}: {taken:?}", unit(0));
     }
 }
 
@@ -249,10 +267,8 @@ fn hostile_commands_take_no_quadratic_time() {
     let words = (0..250_000).map(|at| at.to_string()).collect::<Vec<_>>();
     let turned = words.iter().rev().cloned().collect::<Vec<_>>();
     let [one, other] = [words, turned].map(|words| format!("mv {}", words.join(" ")));
-    let started = std::time::Instant::now();
-    let verdict = judge(&Prompt::read(&one), &Prompt::read(&other), 0.99, 0.85, Strictness::Standard);
-    assert!(verdict.refused.is_some());
-    assert!(started.elapsed() < std::time::Duration::from_mins(1), "{:?}", started.elapsed());
+    let taken = processor_time(|| assert!(judge_at_once(&one, &other).refused.is_some()));
+    assert!(taken < MOST, "{taken:?}");
 }
 
 /// Nor are the texts that a prompt quotes looked for one by one in all of the other one: of a great many, nothing is proved.
@@ -282,12 +298,7 @@ fn hostile_texts_of_other_languages_take_no_quadratic_time() {
         format!("cuánto es {}", long("mil ")),
     ];
     for text in texts {
-        let started = std::time::Instant::now();
-        judge(&Prompt::read(&text), &Prompt::read(&format!("{text} x")), 0.99, 0.85, Strictness::Standard);
-        assert!(
-            started.elapsed() < std::time::Duration::from_mins(1),
-            "{}",
-            &text.chars().take(9).collect::<String>()
-        );
+        let taken = processor_time(|| judge_at_once(&text, &format!("{text} x")));
+        assert!(taken < MOST, "{}: {taken:?}", text.chars().take(9).collect::<String>());
     }
 }
