@@ -8,6 +8,7 @@ mod frames;
 mod fronted;
 mod how;
 mod korean;
+mod lines;
 mod marks;
 mod moved;
 mod numerals;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::lines::lines_of;
 use super::phrases::{Word, words};
 use super::quoted;
 use super::typed::bare_word;
@@ -20,12 +21,10 @@ const LONGEST: usize = 6;
 
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let mut forms = Vec::new();
-    for line in include_str!("../../data/foreign.txt").lines() {
-        let mut ways = line.split(" | ");
-        let Some((code, "pair")) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
-        let Some(language) = LANGUAGE_CODES.iter().position(|known| *known == code) else { continue };
+    for line in lines_of("pair") {
+        let Some(language) = line.language() else { continue };
         let plain = forms.len();
-        for way in ways {
+        for way in line.ways {
             let parts: Vec<Vec<String>> =
                 way.split('_').map(|part| words(part).into_iter().map(|word| word.text).collect()).collect();
             forms.extend(parts.try_into().ok().map(|parts| Form { language, parts, plain }));

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frames::is_infinitive;
+use super::lines::{Line, lines};
 use super::typed::bare_word;
 use super::{numerals, pairs, quoted, remedy, slavic, which};
 use crate::languages::{Grammar, LANGUAGE_CODES};
@@ -59,10 +60,9 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table = Table::default();
-    for line in include_str!("../../data/foreign.txt").lines().filter(|line| !line.starts_with('#')) {
-        let mut ways = line.split(" | ");
-        let Some((code, what)) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
-        let Some(language) = LANGUAGE_CODES.iter().position(|known| *known == code) else { continue };
+    for line in lines() {
+        let Some(language) = line.language() else { continue };
+        let Line { kind, ways, .. } = line;
         let first = ways.clone().next().unwrap_or_default();
         let plain = if first == "-" { "" } else { first };
         for way in ways.filter(|way| *way != "-") {
@@ -77,10 +77,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             let words: Vec<String> = words(way).into_iter().map(|word| word.text).collect();
             let Some(key) = words.first().cloned() else { continue };
             let way = Way { language, words, begins, ends, acts, plain };
-            if what == "same" {
+            if kind == "same" {
                 table.plain.extend(plain.split(' ').next());
             }
-            match what {
+            match kind {
                 "same" => table.same.entry(key).or_default().push(way),
                 "ask" => table.ask.entry(key).or_default().push(way),
                 "front" => table.front.entry(key).or_default().push(way),

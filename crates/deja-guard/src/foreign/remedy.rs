@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::lines::lines_of;
 use super::phrases::words;
-use crate::languages::{DUTCH_PLACE, GERMAN_PLACE, LANGUAGE_CODES};
+use crate::languages::{DUTCH_PLACE, GERMAN_PLACE};
 
 /// The way to ask what to do that stands for all, and all of them, the longest first.
 type Ways = (&'static str, Vec<Vec<String>>);
@@ -12,13 +13,11 @@ type Ways = (&'static str, Vec<Vec<String>>);
 /// By language.
 static WAYS: LazyLock<HashMap<usize, Ways>> = LazyLock::new(|| {
     let mut table: HashMap<usize, Ways> = HashMap::new();
-    for line in include_str!("../../data/foreign.txt").lines() {
-        let mut ways = line.split(" | ");
-        let Some((code, "remedy")) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
-        let Some(language) = LANGUAGE_CODES.iter().position(|known| *known == code) else { continue };
+    for line in lines_of("remedy") {
+        let Some(language) = line.language() else { continue };
         let (plain, all) = table.entry(language).or_default();
-        *plain = ways.clone().next().unwrap_or_default();
-        let ways = ways.map(|way| words(way).into_iter().map(|word| word.text).collect::<Vec<_>>());
+        *plain = line.ways.clone().next().unwrap_or_default();
+        let ways = line.ways.map(|way| words(way).into_iter().map(|word| word.text).collect::<Vec<_>>());
         all.extend(ways.filter(|way| way.last().is_some_and(|last| !IF.contains(&last.as_str()))));
         all.sort_by_key(|way| std::cmp::Reverse(way.len()));
     }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::characters::is_hiragana;
+use super::lines::{Line, lines};
 use super::phrases::LONGEST;
 use super::quoted;
 use super::{east, korean};
@@ -33,11 +34,9 @@ pub(super) enum Script {
 
 static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
     let mut tables = <[Table; 3]>::default();
-    for line in include_str!("../../data/foreign.txt").lines() {
-        let mut ways = line.split(" | ");
-        let Some((code, what)) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
+    for Line { code, kind, ways } in lines() {
         let Some(table) = ["zh", "ja", "ko"].iter().position(|known| *known == code) else { continue };
-        if what == "greeting" {
+        if kind == "greeting" {
             tables[table].greeting.extend(ways);
             continue;
         }

@@ -2,18 +2,14 @@
 
 use std::sync::LazyLock;
 
+use super::lines::lines_of;
 use super::phrases::words;
 
 /// Ways to ask for the same kind of answer, and their line.
 static WAYS: LazyLock<Vec<(Vec<String>, usize)>> = LazyLock::new(|| {
-    let lines = include_str!("../../data/foreign.txt").lines().enumerate();
-    let mut all = Vec::new();
-    for (number, line) in lines {
-        let mut ways = line.split(" | ");
-        let Some((_, "told")) = ways.next().and_then(|head| head.split_once(' ')) else { continue };
-        all.extend(ways.map(|way| (words(way).into_iter().map(|word| word.text).collect(), number)));
-    }
-    all
+    let read = |way| words(way).into_iter().map(|word| word.text).collect();
+    let lines = lines_of("told").enumerate();
+    lines.flat_map(|(number, line)| line.ways.map(move |way| (read(way), number))).collect()
 });
 
 const MARKS: [char; 8] = [',', '.', '?', '!', ':', ';', '–', '—'];
