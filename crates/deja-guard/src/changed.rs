@@ -24,6 +24,16 @@ pub(crate) fn changed(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         || aged(a, b)
         || aged(b, a)
         || condition(&x) && condition(&y)
+        || alternative(&x) && alternative(&y)
+}
+
+/// Whether its one word of its own is joined by "or": "gas or electricity", "gas or oil".
+fn alternative(side: &Side<'_>) -> bool {
+    let [at] = side.alone[..] else { return false };
+    let joined = |at: usize| {
+        side.prompt.words.get(at).is_some_and(|word| matches!(word.lead.as_str(), "or" | "vs" | "versus"))
+    };
+    joined(at) || joined(at + 1)
 }
 
 /// A prompt and those of its words that the other one has none of.

@@ -87,3 +87,16 @@ fn another_deed_and_another_thing() {
         0.92,
     );
 }
+
+#[test]
+fn one_of_two_alternatives_is_another() {
+    all_refused(
+        &[
+            ("Is gas or electricity cheaper?", "Is gas or oil cheaper?"),
+            ("Mac or Windows for video editing?", "Mac or Linux for video editing?"),
+            ("Is a quilt or a blanket warmer?", "Is a quilt or a heater warmer?"),
+        ],
+        0.92,
+    );
+    all_passed(&[("Should I rent or buy?", "Should I rent or purchase?")], 0.92);
+}
