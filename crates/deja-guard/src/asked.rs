@@ -140,12 +140,61 @@ fn time(pieces: &[Piece]) -> Option<Time> {
 
 /// A form of the past, regular or not.
 pub(crate) fn is_past(word: &str) -> bool {
-    word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed")
-        || matches!(
-            word,
-            "won" | "went" | "got" | "became" | "came" | "began" | "took" | "gave" | "wrote" | "made"
-        )
+    word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed") || IRREGULAR.contains(&word)
 }
+
+/// Past forms that are no other word: not "left", "found", "felt".
+const IRREGULAR: [&str; 49] = [
+    "ate",
+    "became",
+    "began",
+    "bought",
+    "broke",
+    "brought",
+    "built",
+    "came",
+    "caught",
+    "chose",
+    "drew",
+    "drank",
+    "drove",
+    "fed",
+    "flew",
+    "forgot",
+    "fought",
+    "gave",
+    "got",
+    "grew",
+    "heard",
+    "kept",
+    "knew",
+    "made",
+    "paid",
+    "ran",
+    "rode",
+    "sang",
+    "sank",
+    "sent",
+    "slept",
+    "sold",
+    "spent",
+    "spoke",
+    "stole",
+    "swam",
+    "swore",
+    "taught",
+    "threw",
+    "told",
+    "took",
+    "understood",
+    "went",
+    "woke",
+    "won",
+    "wore",
+    "wrote",
+    "forbade",
+    "overthrew",
+];
 
 /// Whether one is free to do it, or bound: none if it says both. What one can do somewhere is no permission ("where can I park").
 fn duty(pieces: &[Piece]) -> Option<Duty> {

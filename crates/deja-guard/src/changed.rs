@@ -3,6 +3,7 @@
 use crate::align::{Alignment, Link, light};
 use crate::apart::Slot;
 use crate::asked::Subject;
+use crate::lexicon::class;
 use crate::prompt::{Prompt, Word, question};
 
 /// Whether one part of `a` is another in `b`.
@@ -25,6 +26,16 @@ pub(crate) fn changed(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         || aged(b, a)
         || condition(&x) && condition(&y)
         || alternative(&x) && alternative(&y)
+        || requested(&x) && requested(&y) && a.words[0].stem == b.words[0].stem
+}
+
+/// Whether its one word of its own stands right behind what asks for something: "explain recursion in two sentences".
+fn requested(side: &Side<'_>) -> bool {
+    let words = &side.prompt.words;
+    side.alone[..] == [1]
+        && words[0].is(class::COMMAND)
+        && words[1].place <= words[0].place + 2
+        && words[1].lead.is_empty()
 }
 
 /// Whether its one word of its own is joined by "or": "gas or electricity", "gas or oil".

@@ -100,3 +100,22 @@ fn one_of_two_alternatives_is_another() {
     );
     all_passed(&[("Should I rent or buy?", "Should I rent or purchase?")], 0.92);
 }
+
+#[test]
+fn another_thing_is_asked_for_or_was_done() {
+    all_refused(
+        &[
+            ("Explain recursion in two sentences.", "Explain iteration in two sentences."),
+            ("Define irony for kids", "Define sarcasm for kids"),
+            ("Who trained the dog?", "Who fed the dog?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Explain recursion in two sentences.", "Please explain recursion in two sentences."),
+            ("Summarize chapter 3 of the book", "Summarise the third chapter of the book"),
+        ],
+        0.92,
+    );
+}
