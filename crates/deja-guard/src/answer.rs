@@ -1,7 +1,8 @@
 //! What kind of answer a prompt asks for: a person, a time, an amount, a reason, yes or no.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -38,7 +39,7 @@ kinds! {
 /// Of the question that begins here nothing is known.
 const ANY: u32 = u32::MAX;
 
-static NOUNS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
+static NOUNS: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
     let lines = include_str!("../data/answers.txt").lines().filter(|line| !line.starts_with('#'));
     let kind =
         |name: &str| NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or(0, |k| k.1);

@@ -214,23 +214,13 @@ fn stands(text: &str, words: &[Word], way: &Way, marks: bool) -> bool {
     said && (!way.ends || behind.iter().all(|word| quoted::is(&word.text))) && (!way.acts || acts())
 }
 
+/// What is said out of courtesy beside a request.
+pub(super) const COURTESY: [&str; 11] =
+    ["bitte", "mal", "por", "favor", "per", "favore", "prosze", "пожалуйста", "lutfen", "svp", "alstublieft"];
+
 /// "Bitte" before a request.
 fn is_courtesy(word: &Word) -> bool {
-    const COURTESY: [&str; 12] = [
-        "bitte",
-        "mal",
-        "kurz",
-        "por",
-        "favor",
-        "per",
-        "favore",
-        "prosze",
-        "пожалуйста",
-        "lutfen",
-        "svp",
-        "alstublieft",
-    ];
-    COURTESY.contains(&word.text.as_str())
+    word.text == "kurz" || COURTESY.contains(&word.text.as_str())
 }
 
 /// `text` with one way of saying it for the others that are `wanted`.

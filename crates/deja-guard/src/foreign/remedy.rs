@@ -1,7 +1,8 @@
 //! What one should do about something: "I lost my card, what should I do?" is "what should I do if I lost my card?"
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::lines::lines_of;
 use super::phrases::words;
@@ -11,8 +12,8 @@ use crate::languages::{DUTCH_PLACE, GERMAN_PLACE};
 type Ways = (&'static str, Vec<Vec<String>>);
 
 /// By language.
-static WAYS: LazyLock<HashMap<usize, Ways>> = LazyLock::new(|| {
-    let mut table: HashMap<usize, Ways> = HashMap::new();
+static WAYS: LazyLock<FxHashMap<usize, Ways>> = LazyLock::new(|| {
+    let mut table: FxHashMap<usize, Ways> = FxHashMap::default();
     for line in lines_of("remedy") {
         let Some(language) = line.language() else { continue };
         let (plain, all) = table.entry(language).or_default();

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lines::lines_of;
-use super::phrases::words;
+use super::phrases::{COURTESY, words};
 
 /// Ways to ask for the same kind of answer, and their line.
 static WAYS: LazyLock<Vec<(Vec<String>, usize)>> = LazyLock::new(|| {
@@ -18,8 +18,11 @@ const MARKS: [char; 8] = [',', '.', '?', '!', ':', ';', '–', '—'];
 pub(super) fn split(text: &str) -> Option<(&str, String)> {
     let told = |part: &str| {
         let said = words(part);
-        let said: Vec<&str> =
-            said.iter().map(|word| word.text.as_str()).filter(|word| !COURTESY.contains(word)).collect();
+        let said: Vec<&str> = said
+            .iter()
+            .map(|word| word.text.as_str())
+            .filter(|word| *word != "alsjeblieft" && !COURTESY.contains(word))
+            .collect();
         WAYS.iter().find(|(way, _)| *way == said).map(|(_, number)| format!("#told{number}"))
     };
     let body = text.trim_end_matches(|c: char| MARKS.contains(&c) || c.is_whitespace());
@@ -33,18 +36,3 @@ pub(super) fn split(text: &str) -> Option<(&str, String)> {
         Some((text[at + mark.len_utf8()..].trim_start(), told(&body[..at])?))
     })
 }
-
-const COURTESY: [&str; 12] = [
-    "bitte",
-    "por",
-    "favor",
-    "svp",
-    "per",
-    "favore",
-    "prosze",
-    "пожалуйста",
-    "lutfen",
-    "alsjeblieft",
-    "alstublieft",
-    "mal",
-];

@@ -1,7 +1,8 @@
 //! What is of a country: "French motorways" are "motorways in France". A French lesson is elsewhere, and so is Polish food.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::lexicon::{class, lexicon};
 use crate::rules::LONG;
@@ -67,7 +68,7 @@ const NATIONS: [(&str, &str); 56] = [
 ];
 
 /// The country of each nation.
-static LANDS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| NATIONS.into_iter().collect());
+static LANDS: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| NATIONS.into_iter().collect());
 
 /// The most words of "Spanish capital gains tax".
 const THING: usize = 4;
