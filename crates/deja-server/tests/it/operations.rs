@@ -489,8 +489,9 @@ fn the_demo_asks_no_account_of_the_environment() {
     command.env("DEJA_PRICES_URL", "").env("DEJA_EMBED_TIMEOUT_MS", "60000").current_dir(directory.path());
     let mut demo = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // curl http://ADDRESS/v1/cache/query -H 'Authorization: Bearer KEY' ...
-    let lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let curl = { lines }.find(|line| line.starts_with("curl ")).unwrap();
+    // They live until the end: a demo whose reader goes away ends.
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let curl = lines.find(|line| line.starts_with("curl ")).unwrap();
     let between = |before: &str, after: char| curl.split_once(before).unwrap().1.split(after).next().unwrap();
     let (address, bearer) = (between("http://", '/'), between("Authorization: ", '\''));
     let headers = [("Authorization", bearer), ("Content-Type", "application/json")];
@@ -498,6 +499,7 @@ fn the_demo_asks_no_account_of_the_environment() {
     let answer = http::once(address.parse().unwrap(), "POST", PATH, &headers, body.as_bytes()).unwrap();
     demo.kill().unwrap();
     demo.wait().unwrap();
+    drop(lines);
     assert_eq!(answer.status, 500, "{}", answer.text());
     assert!(provider.calls("Is this paid?").is_empty());
 }
