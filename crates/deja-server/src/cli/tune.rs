@@ -71,7 +71,7 @@ async fn judge(
     let Reply::JudgePlan(plan) = reach.execute(plan).await? else { return Err(unexpected()) };
     let (pairs, cost) = (plan.pairs, dollars(plan.cost.as_dollars()));
     let said = format!(
-        "{model} would judge {pairs} pairs of prompts for about {cost} USD, {} USD at most.",
+        "Pairs of prompts that {model} would judge: {pairs}, for about {cost} USD, {} USD at most.",
         budget.as_dollars()
     );
     writeln!(std::io::stderr(), "{said}")?;
@@ -102,7 +102,7 @@ async fn judge(
     }
     let Judging { asked, unclear, spent, .. } = all;
     let spent = dollars(spent.as_dollars());
-    writeln!(std::io::stderr(), "It judged {asked} pairs, {unclear} of them unclear, for {spent} USD.")?;
+    writeln!(std::io::stderr(), "Pairs judged: {asked}, {unclear} of them unclear, for {spent} USD.")?;
     judged
 }
 

@@ -164,11 +164,17 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     deja.ok(&["project", "create", "a"]);
     std::fs::create_dir(deja.path().join("folder")).unwrap();
     for (arguments, code, wanted) in [
-        (["import", "folder"], 1, "deja: folder cannot be read: Is a directory"),
-        (["import", "missing.jsonl"], 1, "deja: missing.jsonl: No such file"),
-        (["export", "folder"], 1, "deja: folder: is a directory"),
+        (&["import", "folder"][..], 1, "deja: folder cannot be read: Is a directory"),
+        (&["import", "missing.jsonl"], 1, "deja: missing.jsonl: No such file"),
+        (&["export", "folder"], 1, "deja: folder: is a directory"),
+        (&["eval", "folder"], 1, "deja: folder: is a directory"),
+        (
+            &["db", "backup", "no/b"],
+            1,
+            "deja: the backup no/b cannot be written: No such file or directory (os error 2)",
+        ),
     ] {
-        let error = deja.error(code, &arguments);
+        let error = deja.error(code, arguments);
         assert!(error.starts_with(wanted), "{error}");
     }
 }

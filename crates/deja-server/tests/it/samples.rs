@@ -100,15 +100,15 @@ fn a_model_judges_samples_for_what_it_may_cost_and_apart_from_people() {
         )
     };
     let (done, _, said) = judge(MODEL, &["--budget", "1"]);
-    assert!(!done && said.contains("1 pairs of prompts for about 0.00"), "{said}");
+    assert!(!done && said.contains("would judge: 1, for about 0.00"), "{said}");
     assert!(said.contains(" USD, 1 USD at most") && !said.contains("about 0.00 USD"), "{said}");
     assert!(said.contains("nothing was asked: add --yes"), "{said}");
     let (done, view, said) = judge(MODEL, &["--budget", "0", "--yes"]);
-    assert!(done && said.contains("judged 0 pairs") && view.contains("\"labels\": 0"), "{view} {said}");
+    assert!(done && said.contains("Pairs judged: 0,") && view.contains("\"labels\": 0"), "{view} {said}");
     assert_eq!(provider.calls(QUESTION).len(), 0, "none was paid for");
 
     let (done, view, said) = judge(MODEL, &["--budget", "1", "--yes"]);
-    assert!(done && said.contains("judged 1 pairs, 0 of them unclear"), "{said}");
+    assert!(done && said.contains("Pairs judged: 1, 0 of them unclear"), "{said}");
     let view: Value = serde_json::from_str(&view).unwrap();
     let off = view["curve"].as_array().unwrap().iter().find(|point| point["guard"] == "off").unwrap();
     assert_eq!((&view["labels"], &off["precision"]["share"]), (&json!(1), &json!(1.0)));
@@ -116,7 +116,7 @@ fn a_model_judges_samples_for_what_it_may_cost_and_apart_from_people() {
     assert_eq!(asked.len(), 1);
     assert!(asked[0].prompt.contains(PROMPT) && asked[0].prompt.contains(REWORDED));
     // What it said is remembered, counts for no person, and forbids nothing.
-    assert!(judge(MODEL, &["--budget", "1", "--yes"]).2.contains("0 pairs of prompts"));
+    assert!(judge(MODEL, &["--budget", "1", "--yes"]).2.contains("would judge: 0, for"));
     assert_eq!(provider.calls(QUESTION).len(), 1);
     assert_eq!(tune(&deja, slug)["labels"], 0);
     assert_eq!(tenant.ask(&json!({"prompt": REWORDED, "model": MODEL}))["cache_hit"], true);

@@ -28,6 +28,8 @@ pub(crate) fn backup(data_dir: &Path, target: &Path, caller: &Weak<()>) -> Resul
     connection.execute_batch("PRAGMA busy_timeout = 5000;").map_err(failed)?;
     let beside = target.parent().filter(|directory| !directory.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));
+    // Its error would name the file below.
+    beside.metadata().map_err(unusable)?;
     // An empty file is taken as a new one: so the copy is its owner's only from the first byte.
     let copy = tempfile::Builder::new().prefix(".deja-backup-").tempfile_in(beside);
     let copy = copy.map_err(unusable)?;

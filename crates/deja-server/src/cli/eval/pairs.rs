@@ -25,6 +25,7 @@ pub(super) struct Pair {
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Pair>> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;
+    ensure!(!file.metadata().is_ok_and(|metadata| metadata.is_dir()), "{name}: is a directory");
     let csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     let from = BufReader::new(file);
     let pairs = if csv { from_csv(from) } else { from_lines(from) }.with_context(|| name.clone())?;
