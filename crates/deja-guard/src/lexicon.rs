@@ -14,6 +14,7 @@ pub(crate) struct Lexicon {
     rank: FxHashMap<&'static str, u32>,
     /// Numbers of the synonym groups a stem is in.
     groups: FxHashMap<String, Vec<u16>>,
+    deeds: FxHashMap<String, Vec<u16>>,
     related: FxHashMap<String, Vec<String>>,
     opposites: FxHashMap<String, Vec<String>>,
     /// What is no opposite, and another thing where all else aligns.
@@ -83,18 +84,25 @@ fn by_stem(pairs: impl Iterator<Item = (&'static str, &'static str)>) -> FxHashM
     stems
 }
 
+/// The stems of the words, each with the numbers of the lines it stands in.
+fn by_group(text: &'static str) -> FxHashMap<String, Vec<u16>> {
+    let mut groups: FxHashMap<String, Vec<u16>> = FxHashMap::default();
+    for (line, group) in lines(text).zip(0..) {
+        for word in line.split_whitespace() {
+            let of_stem = groups.entry(stem(word)).or_default();
+            if !of_stem.contains(&group) {
+                of_stem.push(group);
+            }
+        }
+    }
+    groups
+}
+
 impl Lexicon {
     fn read() -> Self {
         let rank: FxHashMap<_, _> = lines(include_str!("../data/words.txt")).zip(0..).collect();
-        let mut groups: FxHashMap<String, Vec<u16>> = FxHashMap::default();
-        for (line, group) in lines(include_str!("../data/synonyms.txt")).zip(0..) {
-            for word in line.split_whitespace() {
-                let of_stem = groups.entry(stem(word)).or_default();
-                if !of_stem.contains(&group) {
-                    of_stem.push(group);
-                }
-            }
-        }
+        let groups = by_group(include_str!("../data/synonyms.txt"));
+        let deeds = by_group(include_str!("../data/deeds.txt"));
         let opposed = || {
             pairs(include_str!("../data/antonyms.txt"))
                 .chain(pairs(include_str!("../data/antonyms_wordnet.txt")))
@@ -158,7 +166,7 @@ impl Lexicon {
             }
         }
         let related = by_stem(pairs(include_str!("../data/related_wordnet.txt")));
-        Self { rank, groups, related, opposites, contrasts, kinds, axes, negated, phrases, classes }
+        Self { rank, groups, deeds, related, opposites, contrasts, kinds, axes, negated, phrases, classes }
     }
 
     /// Whether `word` is in the vocabulary.
@@ -184,6 +192,12 @@ impl Lexicon {
     /// The synonym groups of a stem.
     pub(crate) fn groups(&self, stem: &str) -> &[u16] {
         listed(&self.groups, stem)
+    }
+
+    /// Whether one stem, as a verb behind "how do I", may say what the other one says.
+    pub(crate) fn same_deed(&self, a: &str, b: &str) -> bool {
+        let of_b = listed(&self.deeds, b);
+        listed(&self.deeds, a).iter().any(|group| of_b.contains(group))
     }
 
     /// Whether WordNet gives both stems the same first sense.

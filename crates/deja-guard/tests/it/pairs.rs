@@ -237,10 +237,12 @@ fn blind_pairs_keep_their_figures() {
     assert!(lost <= 0.25 && cut >= 0.89, "held out: lost {lost:.3}, cut {cut:.3}");
 }
 
-/// Prompts of which one or two words are replaced, and rewordings, whose author had never seen the guard or other pairs, the cosine
-/// taken for 0.92. Some synonyms were added after it was judged.
+/// Prompts of which one or two words are replaced, and rewordings, whose authors had never seen the guard or other pairs, the cosine
+/// taken for 0.92. Some synonyms were added after the first set was judged. Nobody who works on the guard has read the second one.
 #[test]
 fn swapped_words_keep_their_figures() {
     let (lost, cut) = shares(include_str!("../../data/swapped.jsonl"), 0.85, Strictness::Standard);
-    assert!(lost <= 0.11 && cut >= 0.82, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.11 && cut >= 0.88, "tuned on: lost {lost:.3}, cut {cut:.3}");
+    let (lost, cut) = shares(include_str!("../../data/swapped_held.jsonl"), 0.85, Strictness::Standard);
+    assert!(lost <= 0.27 && cut >= 0.80, "held out: lost {lost:.3}, cut {cut:.3}");
 }
