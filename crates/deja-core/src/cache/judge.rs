@@ -385,7 +385,7 @@ mod tests {
     fn the_lowest_threshold_that_refuses_is_the_first_of_all_that_do() {
         let near = Similarity::from_cosine(0.96);
         for (guard, asked, prompt) in [
-            (Guard::Standard, "How do I fix my mortgage rate?", "How do I change my mortgage rate?"),
+            (Guard::Standard, "Where did Einstein go to school?", "Where did Albert Einstein go to school?"),
             (Guard::Strict, "Do I need travel insurance?", "Do I need travel insurance for a ski holiday?"),
         ] {
             let settings = of(guard);
