@@ -1,6 +1,6 @@
 //! Pairs the words of two prompts: the same word, a synonym, a typing error, a derived form, an abbreviation.
 
-use crate::lexicon::{class, lexicon, stem};
+use crate::lexicon::{class, lexicon, share, stem};
 use crate::prompt::{Prompt, Word};
 
 /// How two words were found to say the same.
@@ -63,10 +63,8 @@ pub(crate) fn align(a: &Prompt, b: &Prompt) -> Alignment {
 /// "someone" for "somebody", "about" for "roughly".
 fn said_little(prompt: &Prompt, word: &Word, other: &Prompt) -> bool {
     let groups = lexicon().groups(&word.stem);
-    let says = |little: &String| {
-        let of = lexicon().groups(&stem(little));
-        !prompt.function.contains(little) && groups.iter().any(|group| of.contains(group))
-    };
+    let says =
+        |little: &String| !prompt.function.contains(little) && share(groups, lexicon().groups(&stem(little)));
     !groups.is_empty() && other.function.iter().any(says)
 }
 
@@ -83,8 +81,7 @@ fn linked(x: &Word, y: &Word, link: Link) -> bool {
 }
 
 fn synonyms(x: &Word, y: &Word) -> bool {
-    let (p, q) = (lexicon().groups(&x.stem), lexicon().groups(&y.stem));
-    !p.is_empty() && p.iter().any(|group| q.contains(group))
+    share(lexicon().groups(&x.stem), lexicon().groups(&y.stem))
 }
 
 /// One error in a word of four letters, two from seven on, and not both are words.

@@ -98,6 +98,11 @@ fn by_group(text: &'static str) -> FxHashMap<String, Vec<u16>> {
     groups
 }
 
+/// Whether one group is in both.
+pub(crate) fn share(a: &[u16], b: &[u16]) -> bool {
+    a.iter().any(|group| b.contains(group))
+}
+
 impl Lexicon {
     fn read() -> Self {
         let rank: FxHashMap<_, _> = lines(include_str!("../data/words.txt")).zip(0..).collect();
@@ -196,8 +201,7 @@ impl Lexicon {
 
     /// Whether one stem, as a verb behind "how do I", may say what the other one says.
     pub(crate) fn same_deed(&self, a: &str, b: &str) -> bool {
-        let of_b = listed(&self.deeds, b);
-        listed(&self.deeds, a).iter().any(|group| of_b.contains(group))
+        share(listed(&self.deeds, a), listed(&self.deeds, b))
     }
 
     /// Whether WordNet gives both stems the same first sense.
