@@ -3,7 +3,7 @@
 use crate::align::{Alignment, Link, light};
 use crate::apart::Slot;
 use crate::asked::Subject;
-use crate::lexicon::class;
+use crate::lexicon::{class, lexicon};
 use crate::prompt::{Prompt, Word, question};
 
 /// Whether one part of `a` is another in `b`.
@@ -17,6 +17,8 @@ pub(crate) fn changed(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         || few && state.complements(other)
         || deed(&x, &y)
         || deed(&y, &x)
+        || uses(&x, &y)
+        || uses(&y, &x)
         || onto(&x, &y, things().next())
         || onto(&y, &x, things().map(|(i, j)| (j, i)).min())
         || object(&x, &y, alignment)
@@ -135,6 +137,15 @@ fn deed(x: &Side, y: &Side) -> bool {
     let is = |side: &Side, words: &[&str]| side.verb().is_some_and(|verb| words.contains(&verb));
     let few = x.alone.len() <= ALONE && y.alone.len() <= ALONE;
     few && is(x, &LOOKS) && is(y, &ALTERS) && !x.says(&ALTERS)
+}
+
+/// Whether one asks how to use what the other asks how to buy or the like.
+fn uses(x: &Side, y: &Side) -> bool {
+    let Some(verb) = y.deed() else { return false };
+    x.verb() == Some("use")
+        && x.alone.is_empty()
+        && y.alone[..] == [0]
+        && !lexicon().same_deed("use", &verb.stem)
 }
 
 /// Verbs that say little beside their object: "make a copy".

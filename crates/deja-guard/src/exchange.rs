@@ -4,7 +4,7 @@
 //! Two that differ in one value each, the one having what the other lost, say something else.
 
 use crate::align::{Alignment, light};
-use crate::lexicon::{class, lexicon, share};
+use crate::lexicon::{class, lexicon};
 use crate::places::digest;
 use crate::prompt::{Prompt, Word};
 use crate::quantity::{Quantity, unit};
@@ -86,8 +86,7 @@ fn within(x: &[Token], y: &[Token], a: &Prompt, b: &Prompt) -> Option<Exchange> 
 /// Whether two words of `a` say much the same.
 fn alike(x: Token, y: Token, a: &Prompt) -> bool {
     let (Token::Word(x), Token::Word(y)) = (x, y) else { return false };
-    let (x, y) = (&a.words[x].stem, &a.words[y].stem);
-    lexicon().related(x, y) || share(lexicon().groups(x), lexicon().groups(y))
+    lexicon().same_sense(&a.words[x].stem, &a.words[y].stem)
 }
 
 /// Whether a number has the preposition in `b` that a shared word has in `a`: "replace 0 with NaN", "replace NaN with 0".

@@ -22,7 +22,7 @@ use crate::places::{reordered, traded};
 use crate::point;
 use crate::prompt::{Prompt, Word};
 use crate::quantity::unit;
-use crate::replaced::replaced;
+use crate::replaced::{replaced, unpaired};
 
 /// What differs between two prompts.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -92,6 +92,8 @@ pub(crate) struct Differences {
     pub(crate) changed: bool,
     /// One thing in another one's place: "Tom Hanks movies", "Brad Pitt movies".
     pub(crate) replaced: bool,
+    /// Words in each other's places that nothing pairs.
+    pub(crate) unpaired: bool,
     /// The same but for two values in each other's place.
     pub(crate) exchange: Option<Exchange>,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
@@ -162,6 +164,7 @@ impl Differences {
             instead: instead(a, b, &alignment) || lettered(a, b, &alignment),
             form: a.form.differs(b.form),
             replaced: replaced(a, b, &alignment),
+            unpaired: unpaired(a, b, &alignment),
             answer: a.answer.differs(b.answer),
             changed: changed(a, b, &alignment),
             point: point::differs(a, b, &alignment),
@@ -268,5 +271,11 @@ fn extra_condition(words: &[&Word], function: &[&str]) -> usize {
 fn tense(a: &Prompt, b: &Prompt) -> bool {
     let office = |prompt: &Prompt| prompt.words.iter().any(|word| word.is(class::OFFICE));
     let dated = |prompt: &Prompt| prompt.quantities.iter().any(|quantity| !quantity.optional);
-    (a.past != b.past || a.future != b.future) && office(a) && office(b) && !(dated(a) && dated(b))
+    // "Who was the first president?"
+    let ordinal = |prompt: &Prompt| prompt.quantifiers & class::FIRST != 0;
+    (a.past != b.past || a.future != b.future)
+        && office(a)
+        && office(b)
+        && !(dated(a) && dated(b))
+        && !(ordinal(a) && ordinal(b))
 }

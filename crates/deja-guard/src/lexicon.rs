@@ -199,6 +199,11 @@ impl Lexicon {
         listed(&self.groups, stem)
     }
 
+    /// Whether the stems are one, or may stand for one another in a question.
+    pub(crate) fn same_sense(&self, a: &str, b: &str) -> bool {
+        a == b || share(self.groups(a), self.groups(b)) || self.related(a, b)
+    }
+
     /// Whether one stem, as a verb behind "how do I", may say what the other one says.
     pub(crate) fn same_deed(&self, a: &str, b: &str) -> bool {
         share(listed(&self.deeds, a), listed(&self.deeds, b))

@@ -3,6 +3,7 @@
 mod moves;
 
 use crate::align::{Alignment, light, opposite};
+use crate::asked::Subject;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::scan::{Piece, text};
@@ -117,7 +118,10 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
             .iter()
             .any(|j| opposite(&a.words[*i], &b.words[*j]) && relation(&a.words[*i]) && relation(&b.words[*j]))
     });
-    order.converse = contrary && (order.swapped || order.turned > 1 || turned_round > 0);
+    // "Borrow from a friend", "lend to a friend": the same person does it.
+    let writer = |prompt: &Prompt| matches!(prompt.asked.subject, Some(Subject::Writer(_)));
+    let turned = order.swapped || order.turned > 1 || turned_round > 0;
+    order.converse = contrary && turned && !(writer(a) && writer(b));
     let only_objects = |p: &Prompt| p.objects > 0 && p.subjects == 0;
     let only_subjects = |p: &Prompt| p.subjects > 0 && p.objects == 0;
     order.persons = ((only_objects(a) && only_subjects(b)) || (only_subjects(a) && only_objects(b)))

@@ -38,8 +38,10 @@ enum Moment {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Point {
     whose: Option<Whose>,
-    /// What is counted: "how many planets".
-    counted: Option<String>,
+    /// What is counted, and the next word: "how many planets", "how many world cups".
+    counted: Option<[String; 2]>,
+    /// The one superlative: "the deepest lake".
+    most: Option<String>,
     /// What is to be named: "which planets".
     named: Option<String>,
     /// "Another joke"
@@ -57,6 +59,12 @@ pub(crate) struct Point {
     example: bool,
     /// A definition is asked for: "what is irony".
     defines: bool,
+    /// What something means is asked: "what does EOF mean".
+    means: bool,
+    /// How to mend it is asked: "how do I fix EOF".
+    mends: bool,
+    /// "The average rate"
+    usual: bool,
     /// What stage something is said to have reached: "shipped", "delivered".
     stage: Option<usize>,
 }
@@ -74,9 +82,10 @@ impl Point {
             let mut found = all().filter(|at| text(*at) == word);
             found.next().filter(|_| found.next().is_none())
         };
+        let says = |words: &[&str]| all().any(|at| words.contains(&text(at)));
         let plural = |at: usize| text(at).len() > 3 && text(at).ends_with('s');
-        let counted =
-            all().find(|at| text(*at) == "how" && text(at + 1) == "many").map(|at| stem(text(at + 2)));
+        let many = one("many").filter(|at| text(at.wrapping_sub(1)) == "how");
+        let counted = many.map(|at| [stem(text(at + 1)), stem(text(at + 2))]);
         let named = all().find_map(|at| {
             let behind = match text(at) {
                 "which" | "what" => at + 1,
@@ -90,6 +99,7 @@ impl Point {
         Self {
             whose: whose(pieces),
             counted,
+            most: most(pieces),
             named,
             again: all().any(|at| {
                 matches!(text(at), "another" | "different" | "again")
@@ -103,6 +113,9 @@ impl Point {
                 .or_else(|| one("where"))
                 .and_then(|at| measure(text(at), text(at + 1), text(at + 2))),
             stage: stage(pieces),
+            means: says(&["mean", "means", "meaning"]),
+            mends: says(&["fix", "solve", "resolve", "repair", "remove", "clear", "prevent", "avoid"]),
+            usual: says(&["usual", "average", "typical", "normal", "standard", "common"]),
             example: all().any(|at| matches!(text(at), "example" | "examples")),
             defines: match (text(0), text(1)) {
                 ("define" | "definition" | "meaning", _) => true,
@@ -113,6 +126,17 @@ impl Point {
             },
         }
     }
+}
+
+/// The superlative of a prompt that has one alone. "Most" and "least" are said of too much.
+fn most(pieces: &[Piece]) -> Option<String> {
+    let superlative = |word: &&str| {
+        lexicon().class(word) & class::SUPERLATIVE != 0
+            || word.len() > 5 && word.ends_with("est") && lexicon().knows(word)
+    };
+    let mut found = pieces.iter().map(|piece| piece.text.as_str()).filter(superlative);
+    let one = found.next().filter(|_| found.next().is_none())?;
+    (one.ends_with("est") && one != "least").then(|| one.to_owned())
 }
 
 /// Whose the subject of a question is that is about what or where something is.
@@ -265,7 +289,9 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let (left, right) = (heavy(a, &alignment.left), heavy(b, &alignment.right));
     let (same, one, each) = (left + right == 0, left + right <= 1, left <= 1 && right <= 1);
     let (p, q) = (&a.point, &b.point);
-    let which = |x: &Point, y: &Point| x.counted.is_some() && y.counted.is_none() && x.counted == y.named;
+    let which = |x: &Point, y: &Point| {
+        y.counted.is_none() && matches!((&x.counted, &y.named), (Some([x, _]), Some(y)) if x == y)
+    };
     let illustrates = |x: &Point, y: &Point| x.example && !y.example && y.defines;
     let how = |x: &Prompt, y: &Prompt| {
         matches!(x.questions, question::SHOULD | question::MUST) && y.questions == question::HOW
@@ -280,6 +306,8 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
             (Some(Whose::Me), Some(Whose::You)) | (Some(Whose::You), Some(Whose::Me))
         );
     person
+        || each && (explained(a, b) || explained(b, a))
+        || one && (general(a, b) || general(b, a) || defined(a, b) || defined(b, a))
         || same
             && (whose
                 || his(a, b)
@@ -297,8 +325,48 @@ pub(crate) fn differs(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         || left == 0 && (of_one(b, &alignment.right) || avoided(b, &alignment.right, &alignment.left))
         || two(p.moment, q.moment)
         || compared(a, b, alignment)
+        || a.measures.is_empty() && b.measures.is_empty() && counts(p, q)
+        || a.length.max(b.length) <= LONG && superlatives(p, q)
         || beside_opposite(a, &alignment.left, b, &alignment.right)
         || beside_opposite(b, &alignment.right, a, &alignment.left)
+}
+
+/// Whether one asks what a thing is, and the other when, where or how much the writer's is.
+fn defined(x: &Prompt, y: &Prompt) -> bool {
+    x.point.whose == Some(Whose::Any)
+        && y.point.whose == Some(Whose::Mine)
+        && y.questions & (question::WHEN | question::WHERE | question::HOWMUCH) != 0
+}
+
+/// Whether one asks what a message means, and the other how one gets rid of it.
+fn explained(x: &Prompt, y: &Prompt) -> bool {
+    x.point.means && !y.point.means && y.point.mends && y.questions == question::HOW
+}
+
+/// Whether one asks how it is as a rule, and the other how the writer's is.
+fn general(x: &Prompt, y: &Prompt) -> bool {
+    x.point.usual && !y.point.usual && !mine(x) && mine(y)
+}
+
+fn mine(prompt: &Prompt) -> bool {
+    prompt.possessives.iter().any(|word| word == "my" || word == "our")
+}
+
+/// Whether each counts what the other one does not.
+fn counts(p: &Point, q: &Point) -> bool {
+    let (Some(x), Some(y)) = (&p.counted, &q.counted) else { return false };
+    // "How many people attend", "how many attendees"
+    let small =
+        |word: &str| matches!(word, "" | "peopl" | "time") || lexicon().class(word) & class::FUNCTION != 0;
+    let same = |x: &String, y: &String| !small(x) && lexicon().same_sense(x, y);
+    !small(&x[0]) && !small(&y[0]) && !x.iter().any(|x| y.iter().any(|y| same(x, y)))
+}
+
+/// Whether each is about what is the most of its kind in another way: "the largest lake", "the deepest lake".
+fn superlatives(p: &Point, q: &Point) -> bool {
+    let (Some(x), Some(y)) = (&p.most, &q.most) else { return false };
+    let base = |word: &'_ str| word.trim_end_matches("est").to_owned();
+    !lexicon().same_sense(&stem(x), &stem(y)) && !lexicon().same_sense(&base(x), &base(y))
 }
 
 /// Whether both are known, and two.
@@ -313,7 +381,7 @@ fn his(a: &Prompt, b: &Prompt) -> bool {
     short && says(a, "his") && says(b, "her") && !says(a, "her") && !says(b, "his")
 }
 
-/// "He fired the company", "the company fired him".
+/// "He fired the company", "the company fired him"; "a dog bites me", "my dog bites someone".
 fn done_to(a: &Prompt, b: &Prompt) -> bool {
     /// In longer prompts the pronouns of several sentences stand for one.
     const SHORT: usize = 12;
@@ -322,7 +390,10 @@ fn done_to(a: &Prompt, b: &Prompt) -> bool {
         says(a, does) && !says(a, undergoes) && says(b, undergoes) && !says(b, does)
     };
     let active = !a.passive && !b.passive && a.length.max(b.length) <= SHORT;
-    active && [("he", "him"), ("they", "them")].into_iter().any(turns)
+    let someone = |prompt: &Prompt| says(prompt, "someone") || says(prompt, "somebody");
+    let me = |prompt: &Prompt| says(prompt, "me") || says(prompt, "us");
+    let bites = |x: &Prompt, y: &Prompt| me(x) && !someone(x) && !mine(x) && someone(y) && !me(y) && mine(y);
+    active && ([("he", "him"), ("they", "them")].into_iter().any(turns) || bites(a, b))
 }
 
 /// Whether one prompt is about one thing of a kind that the other does not speak of: "turn off location for one app".

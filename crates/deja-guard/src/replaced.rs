@@ -10,6 +10,8 @@ use crate::prompt::{Prompt, Word, question};
 const SHORT: usize = 12;
 /// The most words that are replaced.
 const MOST: usize = 3;
+/// The most words of which each is replaced.
+const EACH: usize = 4;
 
 /// Whether one thing stands where the other prompt has another one, between the same small words.
 pub(crate) fn replaced(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
@@ -46,6 +48,28 @@ pub(crate) fn replaced(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let most = if bare && a.words[0].place == 0 { 2 } else { 1 };
     let only = same_place && single && a.words.len() <= most;
     (topic || pair || only) && frame(a, false) == frame(b, false)
+}
+
+/// Whether up to [`EACH`] words stand in each other's places and all else is the same. Words of the lists of synonyms are paired,
+/// so nothing says that these mean the same.
+pub(crate) fn unpaired(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let (left, right) = (&alignment.left, &alignment.right);
+    let ([i, ..], [j, ..]) = (&left[..], &right[..]) else { return false };
+    let heavy = |prompt: &Prompt, rest: &[usize]| rest.iter().all(|at| !light(&prompt.words[*at]));
+    let (x, y) = (&a.words[*i], &b.words[*j]);
+    // "Sqrt" and "square root"
+    let misspelt = left.len() == 1 && !(x.known && y.known) && respelt(&x.text, &y.text);
+    // Behind "how do I" many verbs say the same there only.
+    let how = a.questions & (question::HOW | question::WHERE) != 0 && *i == 0;
+    left == right
+        && left.len() <= EACH
+        && a.words.len() == b.words.len()
+        && a.questions == b.questions
+        && heavy(a, left)
+        && heavy(b, right)
+        && !misspelt
+        && !(how && lexicon().same_deed(&x.stem, &y.stem))
+        && frame(a, false) == frame(b, false)
 }
 
 /// The small words, articles aside, and prepositions if they are `loose`.

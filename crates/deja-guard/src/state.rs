@@ -192,9 +192,15 @@ fn share(pieces: &[Piece]) -> Option<Share> {
 }
 
 fn condition(pieces: &[Piece]) -> Vec<String> {
-    let mut begins =
-        (0..pieces.len()).filter(|at| matches!(pieces[*at].text.as_str(), "if" | "because" | "unless"));
-    let (Some(at), None) = (begins.next(), begins.next()) else { return Vec::new() };
+    let says = |at: &usize, words: &[&str]| words.contains(&pieces[*at].text.as_str());
+    let only = |words: &[&str]| {
+        let mut found = (0..pieces.len()).filter(|at| says(at, words));
+        found.next().filter(|_| found.next().is_none())
+    };
+    // "What if it is late because of snow"
+    let Some(at) = only(&["if", "because", "unless"]).or_else(|| only(&["because"])) else {
+        return Vec::new();
+    };
     let rest =
         pieces[at + 1..].iter().take_while(|piece| !piece.broken && piece.sentence == pieces[at].sentence);
     rest.filter(|piece| lexicon().class(&piece.text) & class::FUNCTION == 0)

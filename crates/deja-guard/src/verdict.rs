@@ -247,8 +247,9 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
         Extent::Part => content.iter().all(|count| *count > 0) || differences.question_other,
     };
     let enough = !apart && score >= required(cosine, threshold, strictness, a.length.max(b.length));
-    let refused = (!enough).then(|| reason(a, b, &differences));
-    Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
+    let unpaired = enough && differences.unpaired && !differences.order.converse;
+    let refused = (unpaired || !enough).then(|| reason(a, b, &differences));
+    Verdict { refused, score, uncertain: unpaired || uncertain(strictness).contains(&score) }
 }
 
 /// Judges what two prompts say beside their lists of values, which are the same, if one could be code: so is that.

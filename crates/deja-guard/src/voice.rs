@@ -38,6 +38,17 @@ struct Role {
 pub(crate) struct Voice {
     acts: Vec<Act>,
     role: Option<Role>,
+    /// What follows "if", "when" or the like.
+    clauses: Vec<Clause>,
+}
+
+/// A clause behind "if" or "when", whose verb may be in the present: "if the airline cancels my flight".
+#[derive(Clone, Debug)]
+struct Clause {
+    /// The verb, if the writer does it.
+    writer: Option<String>,
+    /// Stems of what may be the verb, if somebody else does it to something.
+    others: Vec<String>,
 }
 
 const OTHERS: [&str; 11] =
@@ -54,13 +65,35 @@ const MISHAPS: [&str; 12] = [
 
 impl Voice {
     pub(crate) fn read(pieces: &[Piece]) -> Self {
-        Self { acts: (1..pieces.len()).filter_map(|at| act(pieces, at)).collect(), role: role(pieces) }
+        Self {
+            acts: (1..pieces.len()).filter_map(|at| act(pieces, at)).collect(),
+            role: role(pieces),
+            clauses: (0..pieces.len()).filter_map(|at| clause(pieces, at)).collect(),
+        }
     }
 
     /// Whether in one the writer did what in the other somebody else did, or whether the question words ask for the one who does it
     /// and for whom it is done to.
     pub(crate) fn differs(&self, other: &Self) -> bool {
-        self.done_by_others(other) || other.done_by_others(self) || turned(self, other)
+        self.done_by_others(other)
+            || other.done_by_others(self)
+            || self.does_what_others_do(other)
+            || other.does_what_others_do(self)
+            || turned(self, other)
+    }
+
+    /// Whether in a clause of its own the writer does what in a clause of the other one somebody else does, and neither has both.
+    fn does_what_others_do(&self, other: &Self) -> bool {
+        let writer =
+            |voice: &Self, verb: &String| voice.clauses.iter().any(|them| them.writer.as_ref() == Some(verb));
+        let others =
+            |voice: &Self, verb: &String| voice.clauses.iter().any(|them| them.others.contains(verb));
+        self.clauses.iter().filter_map(|clause| clause.writer.as_ref()).any(|verb| {
+            !MISHAPS.contains(&verb.as_str())
+                && others(other, verb)
+                && !others(self, verb)
+                && !writer(other, verb)
+        })
     }
 
     fn done_by_others(&self, other: &Self) -> bool {
@@ -199,6 +232,35 @@ fn act(pieces: &[Piece], at: usize) -> Option<Act> {
     (noun && transitive && (past || did)).then(|| done(Agent::Other, object))?
 }
 
+/// The clause behind the word at `at`, if that begins one.
+fn clause(pieces: &[Piece], at: usize) -> Option<Clause> {
+    const MARKERS: [&str; 9] =
+        ["if", "when", "because", "unless", "while", "before", "after", "until", "that"];
+    /// The most words of who does it.
+    const SUBJECT: usize = 4;
+    if !MARKERS.contains(&pieces[at].text.as_str()) {
+        return None;
+    }
+    let rest = &pieces[at + 1..];
+    let end = rest.iter().position(|piece| piece.sentence != pieces[at].sentence).unwrap_or(rest.len());
+    let rest = &rest[..end];
+    let verb = |piece: &Piece| lexicon().class(&piece.text) & NO_VERB == 0;
+    if WRITER.contains(&text(rest, 0)) {
+        let writer = rest[1..].iter().find(|piece| !small(&piece.text)).filter(|piece| verb(piece));
+        return writer.map(|verb| Clause { writer: Some(stem(&verb.text)), others: Vec::new() });
+    }
+    let somebody = |piece: &Piece| {
+        OTHERS.contains(&piece.text.as_str()) && piece.text != "you"
+            || piece.text == "people"
+            || lexicon().class(&piece.text) & NOBODY == 0
+    };
+    let others = rest.windows(3).take(SUBJECT).filter(|three| {
+        let object = lexicon().class(&three[2].text) & NO_OBJECT == 0;
+        somebody(&three[0]) && verb(&three[1]) && object && !three[2].broken
+    });
+    Some(Clause { writer: None, others: others.map(|three| stem(&three[1].text)).collect() })
+}
+
 /// What the first question word stands for: none beside a form of "be", a passive, what is coordinated, or a pronoun that shows it.
 fn role(pieces: &[Piece]) -> Option<Role> {
     const DO: [&str; 3] = ["do", "does", "did"];
@@ -238,7 +300,11 @@ fn turned(a: &Voice, b: &Voice) -> bool {
     let moved = |subject: &[String], object: &[String]| {
         let Some((verb, rest)) = subject.split_first() else { return false };
         let at = object.iter().position(|word| word == verb).unwrap_or_default();
-        at > 0 && rest[..at] == object[..at] && rest[at..] == object[at + 1..]
+        let other = || {
+            let relation = |verb: &str| lexicon().class(verb) & class::CONVERSE != 0;
+            matches!((subject, object), ([verb, of], [by, other]) if of == by && !relation(verb) && !relation(other))
+        };
+        at > 0 && rest[..at] == object[..at] && rest[at..] == object[at + 1..] || other()
     };
     if a.does { moved(y, x) } else { moved(x, y) || !b.does && moved(y, x) }
 }

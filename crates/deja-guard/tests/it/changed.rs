@@ -119,3 +119,26 @@ fn another_thing_is_asked_for_or_was_done() {
         0.92,
     );
 }
+
+#[test]
+fn how_one_uses_it_and_how_one_gets_it() {
+    all_refused(&[("How do I buy a voucher?", "How do I use a voucher?")], 0.92);
+    all_passed(&[("How do I redeem a voucher?", "How do I use a voucher?")], 0.92);
+}
+
+#[test]
+fn the_reason_of_the_condition() {
+    all_refused(
+        &[(
+            "What happens if I miss my connecting flight because the first was late?",
+            "What happens if I miss my connecting flight because I overslept?",
+        )],
+        0.92,
+    );
+}
+
+#[test]
+fn who_was_the_first() {
+    all_passed(&[("who's the first emperor of Rome", "Who was the first emperor of Rome?")], 0.92);
+    all_refused(&[("who is the emperor of Japan", "who was the emperor of Japan")], 0.92);
+}

@@ -242,7 +242,17 @@ fn blind_pairs_keep_their_figures() {
 #[test]
 fn swapped_words_keep_their_figures() {
     let (lost, cut) = shares(include_str!("../../data/swapped.jsonl"), 0.85, Strictness::Standard);
-    assert!(lost <= 0.11 && cut >= 0.88, "tuned on: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.12 && cut >= 0.97, "tuned on: lost {lost:.3}, cut {cut:.3}");
     let (lost, cut) = shares(include_str!("../../data/swapped_held.jsonl"), 0.85, Strictness::Standard);
-    assert!(lost <= 0.27 && cut >= 0.80, "held out: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.27 && cut >= 0.96, "held out: lost {lost:.3}, cut {cut:.3}");
+}
+
+/// Near prompts and rewordings of everyday needs by three authors who had never seen the guard or other pairs, the cosine taken for
+/// 0.92. Rules were made for the first set. Nobody who works on the guard has read the second one.
+#[test]
+fn fresh_pairs_keep_their_figures() {
+    let (lost, cut) = shares(include_str!("../../data/fresh.jsonl"), 0.85, Strictness::Standard);
+    assert!(lost <= 0.12 && cut >= 0.83, "tuned on: lost {lost:.3}, cut {cut:.3}");
+    let (lost, cut) = shares(include_str!("../../data/fresh_held.jsonl"), 0.85, Strictness::Standard);
+    assert!(lost <= 0.12 && cut >= 0.83, "held out: lost {lost:.3}, cut {cut:.3}");
 }

@@ -173,3 +173,60 @@ fn causes_and_effects_and_what_is_avoided() {
     );
     all_passed(&[("what are the causes of the war", "what were the reasons for the war")], 0.92);
 }
+
+#[test]
+fn what_is_counted() {
+    all_refused(
+        &[
+            ("How many goals did Pele score in World Cups?", "How many World Cups did Pele win?"),
+            ("how many cards am i allowed", "how many top-ups am i allowed to do"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How many people attend Glastonbury?", "How many attendees does Glastonbury have?"),
+            ("how many kids can join", "how many children can join"),
+            ("how many kilometers are in 26.2 miles", "how many km in 26.2 miles"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn the_most_of_its_kind() {
+    all_refused(
+        &[
+            ("What is the largest lake in Africa by area?", "What is the deepest lake in Africa?"),
+            ("what is the cheapest dye for cotton fabrics", "what is the best dye for cotton fabric"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("What is the biggest lake in Africa?", "What is the largest lake in Africa?"),
+            ("What is the greatest compliment you ever got?", "What is the best compliment you ever got?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn what_it_is_or_means_and_what_to_do_about_mine() {
+    all_refused(
+        &[
+            ("What is a performance review?", "When is my next performance review?"),
+            ("How do I fix \"CORS policy blocked\"?", "What does \"CORS policy blocked\" mean?"),
+            ("What is the interest rate on my car loan?", "What is the usual interest rate on a car loan?"),
+            ("What should I do if a dog bites me?", "What should I do if my dog bites someone?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("what is the usual interest rate on my loan", "what's the usual interest rate on a loan?"),
+            ("what should i do if a dog bites me", "a dog bites me, what should i do"),
+        ],
+        0.92,
+    );
+}

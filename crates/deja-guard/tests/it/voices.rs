@@ -14,6 +14,7 @@ fn what_acts_and_what_it_acts_on() {
             ("what can stress cause", "what can cause stress"),
             ("what can treat bad allergies", "what can bad allergies treat"),
             ("which airline owns the lounge", "which lounge does the airline own"),
+            ("Which countries did Napoleon conquer?", "Which countries defeated Napoleon?"),
         ],
         0.92,
     );
@@ -99,4 +100,42 @@ fn what_is_done_to_the_writer_is_said_in_two_voices() {
         ],
         0.92,
     );
+}
+
+#[test]
+fn who_does_it_in_a_clause() {
+    all_refused(
+        &[
+            (
+                "Does travel insurance pay if I cancel the trip?",
+                "Does travel insurance pay if the airline cancels the trip?",
+            ),
+            (
+                "Can people see when I view their LinkedIn profile?",
+                "Can I see when people view my LinkedIn profile?",
+            ),
+            (
+                "Do I get money back when I return a gift?",
+                "Do I get money back when somebody returns a gift?",
+            ),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("What happens if you put ice in tea?", "What happens if I put ice in tea?"),
+            ("What if I lose my boarding pass?", "What if somebody loses their boarding pass?"),
+            ("Is it covered if I drop my phone?", "Is it covered if my phone drops?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn the_same_person_borrows_or_lends() {
+    all_refused(
+        &[("How much can I borrow from a friend tax-free?", "How much can I lend to a friend tax-free?")],
+        0.92,
+    );
+    all_passed(&[("Does Ann borrow money from Bob?", "Does Bob lend money to Ann?")], 0.92);
 }
