@@ -238,7 +238,8 @@ fn blind_pairs_keep_their_figures() {
 }
 
 /// Prompts of which one or two words are replaced, and rewordings, whose authors had never seen the guard or other pairs, the cosine
-/// taken for 0.92. Some synonyms were added after the first set was judged. Nobody who works on the guard has read the second one.
+/// taken for 0.92. Some synonyms were added after the first set was judged. Nobody who works on the guard has read more than four pairs
+/// of the second one.
 #[test]
 fn swapped_words_keep_their_figures() {
     let (lost, cut) = shares(include_str!("../../data/swapped.jsonl"), 0.85, Strictness::Standard);
