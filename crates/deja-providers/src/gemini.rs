@@ -92,11 +92,16 @@ fn generate_request(context: Option<&str>, prompt: &str) -> Value {
     request
 }
 
-/// The URL of `model`'s `method`. `None` for a name that would lead to another path.
-pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
+/// Whether this may be the name of a model: it is one segment of the path.
+pub(crate) fn is_model(model: &str) -> bool {
     let odd =
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':');
-    if model.is_empty() || model.len() > 256 || model.contains("..") || model == "." || model.contains(odd) {
+    !model.is_empty() && model.len() <= 256 && !model.contains("..") && model != "." && !model.contains(odd)
+}
+
+/// The URL of `model`'s `method`. `None` for a name that would lead to another path.
+pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
+    if !is_model(model) {
         return None;
     }
     let mut url = base.clone();

@@ -31,6 +31,10 @@ fn models_find_their_provider() {
         Route::NoCredentials { provider: "google" }
     ));
     assert!(matches!(registry.built_in("llama3.2", Some(Endpoint::Chat)), Route::Unsupported));
+    // None of these is one segment of Google's path.
+    for odd in ["gemini-2.5-flash?key=1", "gemini-2.5#x", "gemini-a%2fb", "gemini-..", "gemini-a:b"] {
+        assert!(matches!(registry.built_in(odd, None), Route::Unsupported), "{odd}");
+    }
     assert_eq!(registry.custom(&config("https://h/v1", false), None).name(), "acme");
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use anyhow::Context;
 use deja_core::admin::Hidden;
 use serde::Serialize;
 
@@ -20,6 +21,7 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::KeyCreated { key, view } => {
             let name = clean(&view.name);
             once(key, &format!("The key '{name}' is shown this once; only a hash of it is kept."), out)
+                .with_context(|| format!("the key {} was made but not printed; revoke it", view.prefix))
         }
         Reply::Keys(list) => either(&list[..], json, keys, out),
         Reply::KeyRevoked(key) => {
@@ -50,6 +52,7 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::TokenCreated { token, view } => {
             let (name, expires) = (clean(&view.name), view.expires);
             once(token, &format!("The token '{name}' is shown this once and works until {expires}."), out)
+                .with_context(|| format!("the token {} was made but not printed; revoke it", view.prefix))
         }
         Reply::Tokens(list) => either(&list[..], json, tokens, out),
         Reply::TokenRevoked(token) => {

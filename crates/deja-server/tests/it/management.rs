@@ -1,5 +1,7 @@
 //! What an operator changes while the server runs holds for the very next request.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
 use crate::util::tenant::{MODEL, PATH};
@@ -117,4 +119,19 @@ fn a_removed_provider_is_not_asked_any_more() {
     tenant.deja.cli(&["provider", "remove", "--project", &tenant.slug, "house"]);
     tenant.send(&json!({"prompt": "Why is the sky blue?", "model": "house-model"})).detail(400);
     assert_eq!(own.calls("house-model").len(), 1);
+}
+
+/// The key exists, and nobody has it.
+#[test]
+fn a_key_that_cannot_be_printed_is_named() {
+    let tenant = World::shared().tenant("unprinted");
+    let mut command = tenant.deja.command(&["key", "create", "--project", &tenant.slug, "--name", "lost"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    let prefix = error.lines().last().and_then(|line| line.strip_prefix("deja: the key ")).unwrap();
+    let prefix = prefix.split_whitespace().next().unwrap();
+    assert!(error.contains("was made but not printed; revoke it"), "{error}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(tenant.deja.cli(&["key", "revoke", prefix]).starts_with("Revoked "), "{prefix}");
 }

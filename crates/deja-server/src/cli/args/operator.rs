@@ -12,7 +12,8 @@ pub(in crate::cli) enum OperatorTask {
 Example:
   deja operator create ada@example.com --role owner
 
-The first operator is an owner unless --role says otherwise, the others are members.
+Unless --role says otherwise, whoever is added while there is no operator is an owner, also by a
+link that is used later; all others are members.
 Who gets a link is an operator, and listed, once they have used it.")]
     Create {
         /// The e-mail address to sign in with
