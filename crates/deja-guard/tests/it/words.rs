@@ -107,6 +107,13 @@ fn opposites_of_the_list_and_who_does_it_are_told_apart() {
 fn everyday_rewordings_pass() {
     all_passed(
         &[
+            ("How can I upgrade my plan?", "How can I upgrade my subscription?"),
+            ("Do you ship internationally?", "Do you deliver abroad?"),
+            ("How do I get rid of ants?", "How do I kill ants?"),
+            ("What are your business hours?", "What are your opening hours?"),
+            ("What's the status of my order?", "What's the state of my order?"),
+            ("How do I clean a cast iron pan?", "How do I clean a cast iron skillet?"),
+            ("What's the tallest mountain on earth?", "What's the highest mountain in the world?"),
             ("How do I take a screenshot on a Mac?", "How do I make a screenshot on a Mac?"),
             ("Where should I keep my passport?", "Where should I put my passport?"),
             ("Who painted The Night Watch?", "Who is the painter of The Night Watch?"),
