@@ -107,6 +107,7 @@ fn opposites_of_the_list_and_who_does_it_are_told_apart() {
 fn everyday_rewordings_pass() {
     all_passed(
         &[
+            ("How do I check my balance?", "How do I view my balance?"),
             ("How can I upgrade my plan?", "How can I upgrade my subscription?"),
             ("Do you ship internationally?", "Do you deliver abroad?"),
             ("How do I get rid of ants?", "How do I kill ants?"),
