@@ -300,11 +300,13 @@ fn turned(a: &Voice, b: &Voice) -> bool {
     let moved = |subject: &[String], object: &[String]| {
         let Some((verb, rest)) = subject.split_first() else { return false };
         let at = object.iter().position(|word| word == verb).unwrap_or_default();
-        let other = || {
-            let relation = |verb: &str| lexicon().class(verb) & class::CONVERSE != 0;
-            matches!((subject, object), ([verb, of], [by, other]) if of == by && !relation(verb) && !relation(other))
+        let relation = |verb: &String| lexicon().class(verb) & class::CONVERSE != 0;
+        // "Which countries defeated Napoleon", "which countries did Napoleon conquer"
+        let another_verb = match (subject, object) {
+            ([does, whom], [who, done]) => whom == who && !relation(does) && !relation(done),
+            _ => false,
         };
-        at > 0 && rest[..at] == object[..at] && rest[at..] == object[at + 1..] || other()
+        at > 0 && rest[..at] == object[..at] && rest[at..] == object[at + 1..] || another_verb
     };
     if a.does { moved(y, x) } else { moved(x, y) || !b.does && moved(y, x) }
 }
