@@ -24,8 +24,7 @@ pub(crate) fn replaced(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     }
     let (x, y) = (&a.words[left[0]], &b.words[right[0]]);
     let single = left.len() == 1 && right.len() == 1;
-    // "Sqrt" and "square root"
-    if single && !(x.known && y.known) && respelt(&x.text, &y.text) {
+    if single && misspelt(x, y) {
         return false;
     }
     // "Who won the war", "who fought in the war"
@@ -57,8 +56,6 @@ pub(crate) fn unpaired(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     let ([i, ..], [j, ..]) = (&left[..], &right[..]) else { return false };
     let heavy = |prompt: &Prompt, rest: &[usize]| rest.iter().all(|at| !light(&prompt.words[*at]));
     let (x, y) = (&a.words[*i], &b.words[*j]);
-    // "Sqrt" and "square root"
-    let misspelt = left.len() == 1 && !(x.known && y.known) && respelt(&x.text, &y.text);
     // Behind "how do I" many verbs say the same there only.
     let how = a.questions & (question::HOW | question::WHERE) != 0 && *i == 0;
     left == right
@@ -67,9 +64,14 @@ pub(crate) fn unpaired(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         && a.questions == b.questions
         && heavy(a, left)
         && heavy(b, right)
-        && !misspelt
+        && !(left.len() == 1 && misspelt(x, y))
         && !(how && lexicon().same_deed(&x.stem, &y.stem))
         && frame(a, false) == frame(b, false)
+}
+
+/// "Sqrt" and "square root"
+fn misspelt(x: &Word, y: &Word) -> bool {
+    !(x.known && y.known) && respelt(&x.text, &y.text)
 }
 
 /// The small words, articles aside, and prepositions if they are `loose`.

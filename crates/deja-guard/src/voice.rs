@@ -232,6 +232,13 @@ fn act(pieces: &[Piece], at: usize) -> Option<Act> {
     (noun && transitive && (past || did)).then(|| done(Agent::Other, object))?
 }
 
+/// What follows the word at `at` in its sentence.
+fn rest_of_sentence(pieces: &[Piece], at: usize) -> &[Piece] {
+    let rest = &pieces[at + 1..];
+    let end = rest.iter().position(|piece| piece.sentence != pieces[at].sentence).unwrap_or(rest.len());
+    &rest[..end]
+}
+
 /// The clause behind the word at `at`, if that begins one.
 fn clause(pieces: &[Piece], at: usize) -> Option<Clause> {
     const MARKERS: [&str; 9] =
@@ -241,9 +248,7 @@ fn clause(pieces: &[Piece], at: usize) -> Option<Clause> {
     if !MARKERS.contains(&pieces[at].text.as_str()) {
         return None;
     }
-    let rest = &pieces[at + 1..];
-    let end = rest.iter().position(|piece| piece.sentence != pieces[at].sentence).unwrap_or(rest.len());
-    let rest = &rest[..end];
+    let rest = rest_of_sentence(pieces, at);
     let verb = |piece: &Piece| lexicon().class(&piece.text) & NO_VERB == 0;
     if WRITER.contains(&text(rest, 0)) {
         let writer = rest[1..].iter().find(|piece| !small(&piece.text)).filter(|piece| verb(piece));
@@ -270,9 +275,7 @@ fn role(pieces: &[Piece]) -> Option<Role> {
     const NEAR: usize = 3;
     let at =
         pieces.iter().position(|piece| matches!(piece.text.as_str(), "who" | "what" | "which" | "whom"))?;
-    let rest = &pieces[at + 1..];
-    let end = rest.iter().position(|piece| piece.sentence != pieces[at].sentence).unwrap_or(rest.len());
-    let rest = &rest[..end];
+    let rest = rest_of_sentence(pieces, at);
     let first = text(rest, 0);
     let class = |piece: &Piece| lexicon().class(&piece.text);
     let subject = || matches!(text(rest, 1), "i" | "we" | "you" | "they" | "he" | "she" | "it");
