@@ -4,7 +4,8 @@
 //! requests are built before the clock starts, a round trip costs it one `read`, one `write` and a share of one
 //! `epoll_wait`, and of an answer it reads the head, and where it ends. It treats every server alike.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,9 +63,11 @@ pub(crate) struct Job {
     /// The connections begin one after the other within so many seconds.
     pub(crate) begin_within: f64,
     pub(crate) bodies: Vec<String>,
-    /// How long a connection rests after each answer, in seconds.
+    /// Seconds from one turn of a connection to its next; a turn is left out while an answer is awaited. So connections
+    /// keep their distance. If they rested after each answer instead, those that were answered together would go on
+    /// together, and all of them would be one burst after some seconds.
     #[serde(default)]
-    pub(crate) rest: f64,
+    pub(crate) every: f64,
     /// Answers with status 429 or 503 are counted apart. Otherwise they end the run, as all others than 200 do.
     #[serde(default)]
     pub(crate) refusals: bool,
@@ -78,7 +81,7 @@ impl Job {
     /// A job that sends these bodies in turn for so many seconds, over [`CONNECTIONS`] connections.
     pub(crate) const fn new(route: Route, bodies: Vec<String>, seconds: f64) -> Self {
         let (connections, requests) = (CONNECTIONS, usize::MAX);
-        Self { route, connections, begin_within: 0.0, bodies, rest: 0.0, refusals: false, requests, seconds }
+        Self { route, connections, begin_within: 0.0, bodies, every: 0.0, refusals: false, requests, seconds }
     }
 
     /// Each body once.
@@ -205,6 +208,8 @@ struct Connection {
     answer: Vec<u8>,
     head: Option<Head>,
     sent: Instant,
+    /// When its turn comes.
+    due: Instant,
     /// When the first byte of the body came.
     first: Option<Instant>,
     /// Whether no answer is awaited: then the server may close the connection.
@@ -220,7 +225,8 @@ impl Connection {
         let mut stream = TcpStream::from_std(stream);
         poll.registry().register(&mut stream, token, Interest::READABLE)?;
         let answer = Vec::with_capacity(4096);
-        Ok(Self { stream, answer, head: None, sent: Instant::now(), first: None, is_idle: true })
+        let now = Instant::now();
+        Ok(Self { stream, answer, head: None, sent: now, due: now, first: None, is_idle: true })
     }
 
     fn send(&mut self, request: &[u8]) -> Result<()> {
@@ -324,9 +330,9 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
     let mut next = 0..job.requests;
     let (mut firsts, mut wholes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hits, mut waiting) = (0, 0);
-    // When each of the connections that rest goes on; all rest equally long.
-    let mut resting: VecDeque<(Instant, usize)> = VecDeque::new();
-    let rest = Duration::from_secs_f64(job.rest);
+    // Connections that wait for their turn.
+    let mut resting: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
+    let every = Duration::from_secs_f64(job.every);
 
     let (started, spent) = (Instant::now(), process::own_cpu()?);
     let begins = |number: usize| {
@@ -342,10 +348,10 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
             connections.push(connection);
             waiting += 1;
         }
-        while let Some((until, number)) = resting.front().copied()
-            && until <= Instant::now()
+        while let Some(Reverse((due, number))) = resting.peek().copied()
+            && due <= Instant::now()
         {
-            resting.pop_front();
+            resting.pop();
             if let Some(request) = next.next().filter(|_| started.elapsed() < limit) {
                 connections[number].send(&requests[request % requests.len()])?;
                 waiting += 1;
@@ -353,7 +359,7 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
         }
         let later =
             (connections.len() < job.connections && !next.is_empty()).then(|| begins(connections.len()));
-        let later = later.into_iter().chain(resting.front().map(|(until, _)| *until)).min();
+        let later = later.into_iter().chain(resting.peek().map(|Reverse((due, _))| *due)).min();
         if waiting == 0 && later.is_none() {
             break;
         }
@@ -372,8 +378,11 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
             } else {
                 refused.push(now - connection.sent);
             }
-            if !rest.is_zero() {
-                resting.push_back((now + rest, number));
+            if !every.is_zero() {
+                while connection.due <= now {
+                    connection.due += every;
+                }
+                resting.push(Reverse((connection.due, number)));
                 waiting -= 1;
                 continue;
             }

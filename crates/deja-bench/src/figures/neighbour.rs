@@ -44,7 +44,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let noise = Job {
         connections: CONNECTIONS,
         begin_within: 1.0,
-        rest: CONNECTIONS as f64 / f64::from(LIMIT * TIMES),
+        every: CONNECTIONS as f64 / f64::from(LIMIT * TIMES),
         refusals: true,
         ..Job::new(deja.project("noisy", LIMIT)?, vec![same[0].clone()], SECONDS + 2.0)
     };
@@ -52,8 +52,8 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let elsewhere = Job { route: Route::query(&address, bare::KEY), ..noise.clone() };
     let mut noises = Vec::new();
     let mut kinds = [("exact hits", same), ("hits by meaning", similar)].map(|(name, bodies)| {
-        let rest = CONNECTIONS as f64 / STEADY;
-        let job = Job { begin_within: 1.0, rest, ..Job::new(deja.query(), bodies, SECONDS) };
+        let every = CONNECTIONS as f64 / STEADY;
+        let job = Job { begin_within: 1.0, every, ..Job::new(deja.query(), bodies, SECONDS) };
         (job, Kind { name, alone: Vec::new(), elsewhere: Vec::new(), beside: Vec::new() })
     });
     bench.rounds(NAME, |_| {

@@ -1,6 +1,6 @@
 //! Overload: hits by meaning, whose embedding keeps all cores busy, at ten times the rate that the server reaches.
 //!
-//! Connections that rest after each answer bring that rate, however fast refusals are. Generator and server share the
+//! Connections that each ask so often bring that rate, however fast refusals are. Generator and server share the
 //! cores, so what refusing and asking cost comes off what is still answered. Answers for a second of the server's own
 //! processor time leave the generator out: what is missing of them is what refusals cost.
 
@@ -89,7 +89,7 @@ fn round(bench: &Bench, deja: &mut Deja<'_>, bodies: &[String]) -> Result<Round>
     let heavy = Job {
         connections: CONNECTIONS,
         begin_within: 1.0,
-        rest: CONNECTIONS as f64 / (TIMES * before.per_second()),
+        every: CONNECTIONS as f64 / (TIMES * before.per_second()),
         refusals: true,
         seconds: bench.options.overload_seconds,
         ..calm.clone()
