@@ -342,6 +342,11 @@ fn is_direct(call: &Value) -> bool {
     call.get("caller").is_none_or(|caller| caller.is_null() || *caller == json!({"type": "direct"}))
 }
 
+/// Whether this is a reason for the end of an answer. A stream without one is a stream that broke off.
+fn is_reason(value: &Value) -> bool {
+    value.as_str().is_some_and(|reason| !reason.is_empty())
+}
+
 /// Whether the arguments of a call are JSON, or none. The arguments of two calls in one are not. An application that cannot read them asks
 /// again, and would get them again.
 fn is_arguments(value: &Value) -> bool {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{is_arguments, joined, only};
+use super::{is_arguments, is_reason, joined, only};
 use crate::json::is_silent;
 use crate::lenient::{items, or_default, text};
 use crate::{Completion, Finish};
@@ -81,7 +81,7 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text: message.content, besides, finish, choices, model, usage })
 }
 
-/// Whether `body` is one choice that is text, calls of functions, and nothing else.
+/// Whether `body` is one choice that is text, calls of functions, the reason of its end, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
     let message = &choice["message"];
@@ -95,6 +95,7 @@ pub(super) fn renderable(body: &Value) -> bool {
         && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
         && only(message, &[&["role", "content", "tool_calls"]])
         && choice.get("index").is_none_or(|index| index == 0)
+        && is_reason(&choice["finish_reason"])
         && message.get("role").is_none_or(|role| role == "assistant")
         && match &message["tool_calls"] {
             Value::Array(calls) if !calls.is_empty() => {
@@ -206,7 +207,7 @@ mod tests {
         let quiet = json!({"role": "assistant", "content": "x", "refusal": null, "annotations": [], "tool_calls": [],
             "reasoning_content": "", "audio": null, "new": {}, "provider_specific_fields": {"refusal": null, "parts": [{}, ""]}});
         assert!(renderable(&answer(
-            &json!({"message": quiet, "logprobs": null, "native_finish_reason": "stop"})
+            &json!({"message": quiet, "logprobs": null, "finish_reason": "stop", "native_finish_reason": "stop"})
         )));
         for (name, value) in [
             ("refusal", json!("No.")),
@@ -233,20 +234,25 @@ mod tests {
         ] {
             let mut other = message.clone();
             other[name] = value;
-            assert!(!renderable(&answer(&json!({"message": other}))), "{name}");
+            assert!(!renderable(&answer(&json!({"message": other, "finish_reason": "stop"}))), "{name}");
         }
         let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
         for content in [json!("Let me see."), Value::Null] {
             let message = json!({"role": "assistant", "content": content, "tool_calls": [call, call]});
             assert!(renderable(&answer(&json!({"message": message, "finish_reason": "tool_calls"}))));
         }
-        for mut choice in
-            [json!({"logprobs": {"content": [{"token": "x"}]}}), json!({"index": 1}), json!({"new": 0})]
-        {
-            choice["message"] = message.clone();
+        for (name, value) in [
+            ("logprobs", json!({"content": [{"token": "x"}]})),
+            ("index", json!(1)),
+            ("new", json!(0)),
+            ("finish_reason", Value::Null),
+            ("finish_reason", json!("")),
+        ] {
+            let mut choice = json!({"message": message, "finish_reason": "stop"});
+            choice[name] = value;
             assert!(!renderable(&answer(&choice)), "{choice}");
         }
-        let choice = json!({"message": message});
+        let choice = json!({"message": message, "finish_reason": "stop"});
         for (name, value, expected) in [
             ("metadata", json!({"weight_version": "default"}), true),
             ("metadata", json!({"customer": "ann"}), false),

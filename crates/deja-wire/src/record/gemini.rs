@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{joined, only};
+use super::{is_reason, joined, only};
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -26,7 +26,7 @@ pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
     UsageMetadata::deserialize(counts).ok()?.shared()
 }
 
-/// Whether `body` is one candidate that is text, calls of functions, and nothing else.
+/// Whether `body` is one candidate that is text, calls of functions, the reason of its end, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([candidate]) = body["candidates"].as_array().map(Vec::as_slice) else { return false };
     let content = &candidate["content"];
@@ -41,6 +41,7 @@ pub(super) fn renderable(body: &Value) -> bool {
         && only(candidate, &[&["content", "finishReason", "index"], REPORTS])
         && only(content, &[&["parts", "role"]])
         && candidate.get("index").is_none_or(|index| index == 0)
+        && is_reason(&candidate["finishReason"])
         && content.get("role").is_none_or(|role| role == "model")
         && content["parts"].as_array().is_some_and(|parts| parts.iter().all(known))
 }
@@ -239,7 +240,8 @@ mod tests {
         ] {
             assert!(!renderable(&answer("STOP", &part)), "{part}");
         }
-        let grounded = json!({"candidates": [{"content": {"parts": [{"text": "x"}]}, "groundingMetadata": {"webSearchQueries": ["x"]}}]});
+        assert!(!renderable(&answer("", &json!({"text": "x"}))));
+        let grounded = json!({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "STOP", "groundingMetadata": {"webSearchQueries": ["x"]}}]});
         assert!(!renderable(&grounded));
     }
 }

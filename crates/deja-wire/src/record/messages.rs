@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{is_direct, joined, only};
+use super::{is_direct, is_reason, joined, only};
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -37,7 +37,7 @@ pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
     Counts::deserialize(counts).ok()?.shared()
 }
 
-/// Whether `body` is text, calls of tools, and nothing else.
+/// Whether `body` is text, calls of tools, the reason of its end, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     const KNOWN: &[&str] =
         &["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"];
@@ -56,6 +56,7 @@ pub(super) fn renderable(body: &Value) -> bool {
         && body["type"] == "message"
         && body["role"] == "assistant"
         && body["content"].as_array().is_some_and(|blocks| blocks.iter().all(known))
+        && is_reason(&body["stop_reason"])
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -182,7 +183,12 @@ mod tests {
         ] {
             assert!(!renderable(&message(block.clone())), "{block}");
         }
-        for (name, value) in [("role", json!("user")), ("container", json!({"id": "c"})), ("new", json!(1))] {
+        for (name, value) in [
+            ("role", json!("user")),
+            ("container", json!({"id": "c"})),
+            ("new", json!(1)),
+            ("stop_reason", Value::Null),
+        ] {
             let mut other = message(text.clone());
             other[name] = value;
             assert!(!renderable(&other), "{name}");
