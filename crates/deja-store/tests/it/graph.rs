@@ -120,6 +120,37 @@ async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search()
     store.close().await.unwrap();
 }
 
+/// A plan for each search takes half a millisecond. A function that the statement calls tells of the setting,
+/// and of how many neighbours were kept in view: the statement went through the graph.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_of_the_graph_has_no_plan_of_its_own() {
+    let database = Database::create().await;
+    let scope = scope();
+    let store = graph_from(&database, 0).await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    put(&*store, &scope, 0..20).await;
+    let tells = "CREATE TABLE told (plans text, view text);
+         ALTER FUNCTION l2_norm(halfvec) RENAME TO silent_norm;
+         CREATE FUNCTION l2_norm(halfvec) RETURNS float8 LANGUAGE plpgsql AS
+             'BEGIN INSERT INTO told VALUES (current_setting(''plan_cache_mode''), current_setting(''hnsw.ef_search''));
+                    RETURN silent_norm($1); END'";
+    let client = database.client().await;
+    client.batch_execute(tells).await.unwrap();
+    let begun = Instant::now();
+    let told = "SELECT DISTINCT plans FROM told WHERE view = '64'";
+    let told = loop {
+        assert!(begun.elapsed() < PATIENCE, "the graph is asked");
+        assert!(!near(&*store, &scope, &vector(1), 0.5, NOW).await.is_empty());
+        let told = client.query(told, &[]).await.unwrap();
+        if !told.is_empty() {
+            break told;
+        }
+    };
+    let told: Vec<&str> = told.iter().map(|row| row.get(0)).collect();
+    assert_eq!(told, ["force_generic_plan"]);
+    store.close().await.unwrap();
+}
+
 /// PostgreSQL may be built without a compiler, and then shows no other trace of it. Serializable transactions show in what
 /// fails beside others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -80,28 +80,23 @@ pub(super) async fn nearest(
         &dimension,
         &now.as_nanos(),
         &half,
-        &limit.saturating_add(SPARE),
         &full,
         &(probe.threshold.get() - SLACK),
-        &limit,
         &probe.prompt.0.as_slice(),
     ];
-    let wanted = limit.saturating_add(SPARE);
     let large = store.plans.large.get(&scope_key);
     let looked = match large {
-        None => scan_if_small(store, connections, scope_key, dimension, params).await?,
+        None => scan_if_small(store, connections, scope_key, dimension, limit, params).await?,
         Some(true) => None,
-        Some(false) => Some(scan(connections, params).await?),
+        Some(false) => Some(scan(connections, limit, params).await?),
     };
     let looked = match looked {
-        None if store.graphs.covers(dimension) => {
-            search_graph(connections, dimension, wanted, params).await?
-        }
+        None if store.graphs.covers(dimension) => search_graph(connections, dimension, limit, params).await?,
         looked => looked,
     };
     let rows = match looked {
         Some(rows) => rows,
-        None => scan(connections, params).await?,
+        None => scan(connections, limit, params).await?,
     };
     let mut candidates =
         rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -116,10 +111,10 @@ pub(super) async fn nearest(
 async fn search_graph(
     connections: &Connections,
     dimension: i32,
-    wanted: i64,
+    limit: i64,
     params: Params<'_>,
 ) -> Result<Option<Vec<Row>>, StoreError> {
-    let sql = candidates_by_graph(dimension);
+    let sql = by_graph(dimension, limit);
     for breadth in [QUICK, DEEP] {
         let mut rows = connections.in_graph(breadth, &sql, params).await?;
         let seen: i64 = rows.first().map_or(Ok(0), |row| get(row, WIDTH + 1))?;
@@ -127,7 +122,7 @@ async fn search_graph(
         if !rows.is_empty() {
             return Ok(Some(rows));
         }
-        if seen < wanted {
+        if seen < candidates(limit) {
             return Ok(None);
         }
     }
@@ -135,8 +130,8 @@ async fn search_graph(
 }
 
 /// What a scan gives.
-async fn scan(connections: &Connections, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-    connections.query(&best_of(UNKNOWN, SCAN, "JOIN"), params).await
+async fn scan(connections: &Connections, limit: i64, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    connections.query(&by_scan(UNKNOWN, "JOIN", limit), params).await
 }
 
 /// What a scan gives in a scope that is not known to be small or large; `None` if it is large. From now on deja remembers
@@ -146,17 +141,18 @@ async fn scan_if_small(
     connections: &Connections,
     key: [u8; 32],
     dimension: i32,
+    limit: i64,
     params: Params<'_>,
 ) -> Result<Option<Vec<Row>>, StoreError> {
     // Reading a vector of the scope takes about a sixth of a step in the graph, and where other scopes hold most
     // vectors, most steps lead to theirs: scan n, or step limit * all / n times. So the bound goes with the root.
-    let size = "SELECT entries > bound AS large, entries > bound / $13::bigint AS grown
-        FROM (SELECT least($12::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint AS bound
+    let size = "SELECT entries > bound AS large, entries > bound / $11::bigint AS grown
+        FROM (SELECT least($10::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint AS bound
               FROM pg_class WHERE oid = 'vectors'::regclass) bounds,
              LATERAL (SELECT count(*) AS entries FROM (
                  SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 LIMIT bound + 1) these) sizes";
     let params = [params, &[&store.plans.graph_from, &EARLY]].concat();
-    let mut rows = connections.query(&best_of(size, SCAN, "LEFT JOIN"), &params).await?;
+    let mut rows = connections.query(&by_scan(size, "LEFT JOIN", limit), &params).await?;
     let flag = |column| rows.first().map_or(Ok(false), |row| get(row, column));
     let (large, grown) = (flag(WIDTH + 3)?, flag(WIDTH + 4)?);
     store.plans.large.insert(key, large);
@@ -179,44 +175,56 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
     Ok(Candidate { entry: Arc::new(from_row(row, 0)?), similarity, forbidden: get(row, WIDTH + 2)? })
 }
 
-/// Candidates by a scan of the scope: all of them are looked at, unless it is large.
-const SCAN: &str = "
-    SELECT entry_id, vector FROM vectors
-    WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
-          AND (expires IS NULL OR expires > $5) AND NOT (SELECT large FROM size)
-    ORDER BY least(vector <#> $6, 0), entry_id LIMIT $7";
+/// How many candidates a search wants for so many neighbours.
+const fn candidates(limit: i64) -> i64 {
+    limit.saturating_add(SPARE)
+}
 
-/// Candidates by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
-fn candidates_by_graph(dimension: i32) -> String {
-    let candidates = format!(
+/// The best by a scan of the scope: all of it is looked at, unless it is large.
+fn by_scan(size: &str, join: &str, limit: i64) -> String {
+    let scan = format!(
+        "SELECT entry_id, vector FROM vectors
+         WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
+               AND (expires IS NULL OR expires > $5) AND NOT (SELECT large FROM size)
+         ORDER BY least(vector <#> $6, 0), entry_id LIMIT {}",
+        candidates(limit)
+    );
+    best_of(size, &scan, join, limit)
+}
+
+/// The best by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
+fn by_graph(dimension: i32, limit: i64) -> String {
+    let graph = format!(
         "SELECT entry_id, vector FROM vectors
          WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
                AND dimension = {dimension} AND (expires IS NULL OR expires > $5)
-         ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT $7"
+         ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT {}",
+        candidates(limit)
     );
-    best_of(UNKNOWN, &candidates, "LEFT JOIN")
+    best_of(UNKNOWN, &graph, "LEFT JOIN", limit)
 }
 
 /// The size of a scope whose plan is known.
 const UNKNOWN: &str = "SELECT false AS large, false AS grown";
 
 /// The best of the candidates, scored at full precision, with their texts, how many candidates there were, whether
-/// this one must not answer, whether the scope is large, and whether it may soon be.
-fn best_of(size: &str, candidates: &str, join: &str) -> String {
-    let asked = Asked { hash: "$11", vector: "$8", embedder: "$3", dimension: "$4" };
+/// this one must not answer, whether the scope is large, and whether it may soon be. The limits are literals, because a plan
+/// for any parameters takes a limit that it does not know for a tenth of the table.
+fn best_of(size: &str, candidates: &str, join: &str, limit: i64) -> String {
+    let asked = Asked { hash: "$9", vector: "$7", embedder: "$3", dimension: "$4" };
     let forbidden = asked.is_forbidden("sha256(e.prompt)", "best.score");
     format!(
         "WITH size AS MATERIALIZED ({size}), near AS MATERIALIZED ({candidates}),
          scored AS (
-             SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
+             SELECT entry_id, vector, -(vector::vector <#> $7) / l2_norm(vector) AS score FROM near)
          SELECT {COLUMNS}, best.vector, seen.candidates,
                 {forbidden} OR EXISTS (
                     SELECT FROM quarantine q WHERE q.project_id = $1 AND q.entry_id = e.entry_id),
                 (SELECT large FROM size), (SELECT grown FROM size)
          FROM (SELECT count(*) AS candidates FROM near) seen {join} (
-              (SELECT * FROM scored WHERE greatest(score, 0) >= $9
+              (SELECT * FROM scored WHERE greatest(score, 0) >= $8
                ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id
-               LIMIT $10) best
+               LIMIT {limit}) best
               JOIN entries e ON e.project_id = $1 AND e.entry_id = best.entry_id) ON true"
     )
 }
