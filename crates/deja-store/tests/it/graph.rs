@@ -145,6 +145,7 @@ async fn a_search_of_the_graph_has_no_plan_of_its_own() {
         if !told.is_empty() {
             break told;
         }
+        sleep(Duration::from_millis(20)).await;
     };
     let told: Vec<&str> = told.iter().map(|row| row.get(0)).collect();
     assert_eq!(told, ["force_generic_plan"]);
