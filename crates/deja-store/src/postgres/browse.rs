@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::entries::{self, Filter, SPARE, passes};
+use super::entries::{self, Filter, candidates, passes};
 use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
 use crate::listed::beginning;
@@ -103,8 +103,7 @@ impl Browse for PostgresStore {
             passes(),
         );
         let half = HalfVector::from_f32_slice(embedding.as_slice());
-        // Half precision puts some in a wrong order.
-        let wanted = limit_of(at_most).saturating_add(SPARE);
+        let wanted = candidates(limit_of(at_most));
         let rest: Params<'_> = &[&embedder.as_str(), &vectors::dimension(embedding), &half, &wanted];
         let filter = Filter::of(project, filter);
         let rows = self.connections.search(&sql, &filter.before(rest)).await?;

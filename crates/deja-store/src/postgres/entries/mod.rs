@@ -26,7 +26,7 @@ use crate::to_the_end;
 
 pub(super) use filter::{Filter, has, passes, searched};
 pub(super) use insert::insert;
-pub(super) use nearest::{Plans, SPARE};
+pub(super) use nearest::{Plans, candidates};
 pub(super) use remove::{found, in_parts, removing};
 pub(super) use together::Together;
 

@@ -34,7 +34,7 @@ const QUICK: u32 = 64;
 /// How many of the nearest it keeps in view where [`QUICK`] found no neighbour.
 const DEEP: u32 = 200;
 /// Candidates beyond the limit, for those that half precision puts in a wrong order.
-pub(in super::super) const SPARE: i64 = 16;
+const SPARE: i64 = 16;
 /// More than the difference between the two precisions.
 const SLACK: f64 = 1e-5;
 
@@ -175,8 +175,8 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
     Ok(Candidate { entry: Arc::new(from_row(row, 0)?), similarity, forbidden: get(row, WIDTH + 2)? })
 }
 
-/// How many candidates a search wants for so many neighbours.
-const fn candidates(limit: i64) -> i64 {
+/// How many candidates by half precision a search wants for so many neighbours.
+pub(in super::super) const fn candidates(limit: i64) -> i64 {
     limit.saturating_add(SPARE)
 }
 
