@@ -297,6 +297,16 @@ words! {
     OpenAi = "openai", Anthropic = "anthropic", Gemini = "gemini",
 }
 
+impl ProviderKind {
+    /// Whether a server of this kind can have a model called `name`. With Gemini the name is one segment of a URL's path.
+    pub fn can_name(self, name: &str) -> bool {
+        let odd =
+            |c: char| c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':');
+        let is_segment = || name != "." && !name.contains("..") && !name.contains(odd);
+        self != Self::Gemini || (1..=256).contains(&name.len()) && is_segment()
+    }
+}
+
 /// A provider that a project brought itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderConfig {

@@ -1,7 +1,9 @@
 //! Google's Gemini API, `generateContent`. Source: the SDK's types of 2026-08 and the API reference.
 
 use async_trait::async_trait;
-use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError};
+use deja_core::provider::{
+    BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError, ProviderKind,
+};
 use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName};
@@ -92,16 +94,9 @@ fn generate_request(context: Option<&str>, prompt: &str) -> Value {
     request
 }
 
-/// Whether this may be the name of a model: it is one segment of the path.
-pub(crate) fn is_model(model: &str) -> bool {
-    let odd =
-        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':');
-    !model.is_empty() && model.len() <= 256 && !model.contains("..") && model != "." && !model.contains(odd)
-}
-
 /// The URL of `model`'s `method`. `None` for a name that would lead to another path.
 pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
-    if !is_model(model) {
+    if !ProviderKind::Gemini.can_name(model) {
         return None;
     }
     let mut url = base.clone();

@@ -84,7 +84,7 @@ impl Registry {
 
     /// The built-in provider of `model` where an application asks at `endpoint`, or deja by itself.
     pub fn built_in(&self, model: &str, endpoint: Option<Endpoint>) -> Route {
-        let named = |family: &Family| *family != Family::Google || gemini::is_model(model);
+        let named = |family: &Family| *family != Family::Google || ProviderKind::Gemini.can_name(model);
         let Some(family) = family_at(model, endpoint).filter(named) else { return Route::Unsupported };
         match self.of(family) {
             Some(provider) => Route::To(Arc::clone(provider)),

@@ -68,6 +68,7 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
     }
     let name = provider_name(&new.name).map_err(|error| error.about("name"))?;
     let models = models_in(new.models)?;
+    nameable(new.kind, &models)?;
     let url = checked(by, new.kind, &new.base_url, new.allow_private)?;
     let now = by.now();
     let id = ProviderId::generate(now, by.entropy())?;
@@ -140,6 +141,7 @@ pub async fn set(
     if provider == kept {
         return Ok(provider);
     }
+    nameable(provider.kind, &provider.models)?;
     let key = match &patch.secret {
         Some(Chosen { value: Some(_) }) => ", with a new key",
         Some(Chosen { value: None }) => ", without a key",
@@ -180,6 +182,17 @@ fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
         return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")).about("models"));
     }
     Ok(models)
+}
+
+/// Refuses models that a server of this kind cannot have: each request for one would fail.
+fn nameable(kind: ProviderKind, models: &[String]) -> Result<(), AdminError> {
+    let Some(odd) = models.iter().find(|model| !kind.can_name(model)) else { return Ok(()) };
+    let name = shown(odd);
+    let problem = format!(
+        "a {kind} provider cannot have a model called '{name}': the name goes into the address of the request, so it has no \
+         space and none of / \\ ? # % : and .., and at most 256 bytes"
+    );
+    Err(AdminError::Invalid(problem).about("models"))
 }
 
 fn seal(by: &Acting<'_>, secret: &Hidden, id: ProviderId, url: &Url) -> Result<Vec<u8>, AdminError> {

@@ -353,6 +353,11 @@ fn providers_and_where_their_keys_come_from() {
         let (code, error) = add("five", "m5", more);
         assert!(code == Some(2) && error.contains(wanted), "{error}");
     }
+    let (code, error) = add("five", "tuned/m?5", &["--kind", "gemini"]);
+    assert!(
+        code == Some(2) && error.contains("gemini provider cannot have a model called 'tuned/m?5'"),
+        "{error}"
+    );
     for (name, model, told) in [
         ("one", "m6", "there is a provider 'one' already: choose another name"),
         ("six", "m1b", "another provider of this project has the model 'm1b': take it away there first"),

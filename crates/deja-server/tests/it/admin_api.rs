@@ -116,6 +116,8 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     let changed = ada.ok("PATCH", "/projects/my-team/providers/house", Some(&moved));
     assert_eq!((&changed["models"], &changed["allow_private"]), (&json!(["m", "n"]), &json!(true)));
     assert_eq!(changed["has_secret"], true, "what is not given stays");
+    let odd = json!({"kind": "gemini", "models": ["a:b"]});
+    ada.refused("PATCH", "/projects/my-team/providers/house", &odd, 400, "bad_request");
     let open = ada.ok("PATCH", "/projects/my-team/providers/house", Some(&json!({"secret": null})));
     assert_eq!((&open["has_secret"], &open["models"]), (&json!(false), &json!(["m", "n"])));
     ada.ok("DELETE", "/projects/my-team/providers/house", None);

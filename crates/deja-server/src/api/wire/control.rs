@@ -44,8 +44,8 @@ impl Controls {
             asked.value(&THRESHOLD, ClientControl::Threshold, "a number from 0 to 1", |text| {
                 Threshold::new(text.parse().ok()?)
             })?;
-        let must_be = "text, and not longer than max_context_bytes";
-        let context = asked.value(&CONTEXT, ClientControl::Context, must_be, |text| {
+        let must_be = format!("text of at most {} bytes", limits.context_bytes);
+        let context = asked.value(&CONTEXT, ClientControl::Context, &must_be, |text| {
             (text.len() <= limits.context_bytes).then(|| text.to_owned())
         })?;
         let ttl = asked.value(&TTL, ClientControl::Ttl, "a whole number of seconds, 1 or more", seconds)?;

@@ -57,7 +57,7 @@ pub(super) fn dollars(text: &str) -> Result<NanoUsd, String> {
 pub(super) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "use a smaller number".into(),
-        _ => "use a whole number, from 0".into(),
+        _ => "use a whole number, 0 or more".into(),
     })
 }
 
