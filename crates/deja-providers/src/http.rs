@@ -12,6 +12,8 @@ use bytes::{Bytes, BytesMut};
 use deja_core::id::ProjectId;
 use deja_core::shares::{self, Shares};
 use futures::{StreamExt, TryStreamExt, stream};
+use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
 use tokio::time::timeout;
 
@@ -268,6 +270,13 @@ fn bundled(trust: Trust, settings: &HttpSettings) -> Result<reqwest::Client, req
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     let roots: Vec<Certificate> = roots.filter_map(|root| Certificate::from_der(root).ok()).collect();
     builder(trust, settings).tls_certs_only(roots).build()
+}
+
+/// Whether calls can go through the proxy that a variable of the environment names. The client ignores a name that it cannot
+/// read and calls directly; to a SOCKS proxy it would speak HTTP.
+pub fn can_proxy(name: &str) -> bool {
+    let proxy = Matcher::builder().all(name).build().intercept(&Uri::from_static("http://deja.example"));
+    proxy.is_some_and(|proxy| matches!(proxy.uri().scheme_str(), Some("http" | "https")))
 }
 
 /// An error with all its causes in one line.

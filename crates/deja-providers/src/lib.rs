@@ -38,7 +38,7 @@ mod wait;
 
 pub use embedding::{ConnectError, RemoteEmbedder, RemoteSettings, published_window};
 pub use family::{Family, family};
-pub use http::{ClientError, HttpSettings};
+pub use http::{ClientError, HttpSettings, can_proxy};
 pub use prices::{Fetched, PriceFetchError, fetch_prices};
 pub use registry::{BuiltIn, Credentials, Registry, RegistryError};
 pub use ssrf::{UrlError, check_url};

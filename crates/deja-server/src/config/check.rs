@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deja_providers::published_window;
+use deja_providers::{can_proxy, published_window};
 use deja_store::PostgresSettings;
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use url::Url;
 
-use super::layers::{OTLP_ENDPOINT, wrong};
+use super::layers::{OTLP_ENDPOINT, PROXIES, wrong};
 use super::{
     Account, Config, ConfigError, ConnectionSettings, Credentials, EmbedderSettings, EmbedderSource,
     LogFormat, RequestSettings, Settings, UpstreamSettings,
@@ -32,6 +32,7 @@ impl Settings {
             return Err(wrong("data_dir", "", "the path of a directory"));
         }
         let listen = address("listen", &self.listen)?;
+        self.proxies()?;
         Ok(Config {
             listen,
             data_dir: PathBuf::from(&self.data_dir),
@@ -151,6 +152,20 @@ impl Settings {
         let Some(mut url) = base else { return Ok(None) };
         url.set_path(&format!("{}/v1/traces", url.path().trim_end_matches('/')));
         Ok(Some(url))
+    }
+
+    /// The HTTP client reads these variables itself. It would ignore a wrong one, and call with the operator's keys directly.
+    fn proxies(&self) -> Result<(), ConfigError> {
+        for names in PROXIES {
+            let set = names.into_iter().find_map(|name| Some((name, self.foreign.get(name)?)));
+            if let Some((name, _)) = set.filter(|(_, proxy)| !proxy.is_empty() && !can_proxy(proxy)) {
+                return Err(ConfigError(format!(
+                    "{name} is not valid: it must be a proxy's address that begins with http:// or https://, such as \
+                     http://10.0.0.5:3128, or empty"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn embedder(&self) -> Result<EmbedderSettings, ConfigError> {

@@ -173,6 +173,32 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_proxy_that_calls_cannot_go_through_is_refused() {
+    let bad = [
+        "htp://me:hush@127.0.0.1:1",
+        "nope://x",
+        "http//127.0.0.1:1",
+        " http://127.0.0.1:1",
+        "http://",
+        "socks5://hush:1",
+    ];
+    for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        for value in bad {
+            let said = error(&[(variable, value)]);
+            let names = said.starts_with(&format!("{variable} is not valid")) && said.contains("http://");
+            assert!(names && !said.contains("hush"), "{variable}={value}: {said}");
+        }
+        for value in
+            ["", "127.0.0.1:1", "proxy", "http://me:p%20w@proxy:1/", "HTTPS://proxy", "http://[::1]:1"]
+        {
+            assert!(Config::load(&env(&[(variable, value)])).is_ok(), "{variable}={value}");
+        }
+    }
+    // The client does not read the second name if the first one is set.
+    assert!(Config::load(&env(&[("HTTPS_PROXY", "http://x:1"), ("https_proxy", "nope://x")])).is_ok());
+}
+
+#[test]
 fn a_server_that_embeds_needs_a_window_unless_its_models_is_published() {
     let server = |more: &[(&str, &str)]| {
         env(&[&[("DEJA_EMBEDDER", "http://x/v1"), ("DEJA_EMBEDDER_MODEL", "nomic-embed-text")], more]
