@@ -138,6 +138,8 @@ const pages = () => [
   }],
   ["members", `/console/p/${slug}/members`],
   ["delete", `/console/p/${slug}/delete`],
+  // The page of all confirmations, with a name that breaks nowhere.
+  ["operator-change", `/console/operators/change?do=member&email=${"support_of_all_branches".repeat(5)}@example.com`],
   ["audit", "/console/audit"],
   ["operators", "/console/operators"],
   ["account", "/console/account"],
