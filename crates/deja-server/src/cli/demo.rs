@@ -158,10 +158,23 @@ async fn sandbox_answer(Json(request): Json<Value>) -> Json<Value> {
     // As slow as a fast model, so that the table shows what a hit is worth.
     tokio::time::sleep(std::time::Duration::from_millis(400)).await;
     let text = format!("(sandbox) A model would now answer: {prompt}");
-    let tokens = text.len().div_ceil(4);
+    let (asked, answered) = (prompt.len().div_ceil(4) + 7, text.len().div_ceil(4));
     Json(json!({
         "id": "sandbox", "object": "chat.completion", "model": MODEL,
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": prompt.len().div_ceil(4) + 7, "completion_tokens": tokens, "total_tokens": tokens},
+        "usage": {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered},
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn all_tokens_are_those_of_question_and_answer() {
+        let request = json!({"messages": [{"role": "user", "content": "How do I reset my password?"}]});
+        let usage = &sandbox_answer(Json(request)).await["usage"];
+        let count = |name: &str| usage[name].as_u64().unwrap();
+        assert_eq!(count("total_tokens"), count("prompt_tokens") + count("completion_tokens"));
+    }
 }
