@@ -97,6 +97,22 @@ fn an_absurd_count_of_tokens_is_no_entry() {
 }
 
 #[test]
+fn an_answer_without_text_is_no_entry() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    for text in ["", " \n"] {
+        let mut empty = entry(1);
+        empty["answer"]["text"] = json!(text);
+        let output = run(&deja, &format!("{}\n{empty}", entry(2)), &[]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("line 2: an entry needs an answer with text"), "{error}");
+        let skipped = run(&deja, &format!("{empty}\n{}", entry(3)), &["--skip-bad", "--json"]);
+        let summary: Value = serde_json::from_slice(&skipped.stdout).unwrap();
+        assert_eq!(summary["skipped"], 1, "{summary}");
+    }
+}
+
+#[test]
 fn records_have_their_largest_values_and_none_beyond() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
