@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Record;
+use super::{EntryRecord, KeyRecord, ProjectRecord, ProviderRecord, Record, SampleRecord};
 
 /// The number of the format. Members may be added without changing it.
 const FORMAT: u32 = 1;
@@ -29,22 +30,62 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
 
 /// The record in a line, or in words why there is none. The words quote nothing of the line: it may be private.
 pub fn parse(line: &[u8]) -> Result<Record, String> {
-    let no_line = |error: serde_json::Error| format!("not a line of an export: {}", told(&error));
-    let format: Format = serde_json::from_slice(line).map_err(no_line)?;
+    let no_line = |what| format!("not a line of an export: {what}");
+    let format: Format = serde_json::from_slice(line).map_err(|error| no_line(told(&error)))?;
     if format.deja != FORMAT {
         return Err(format!("its format is {}, and this deja knows {FORMAT}: use a newer deja", format.deja));
     }
-    serde_json::from_slice(line).map_err(no_line)
+    serde_json::from_slice(line).map_err(|error| no_line(wrong_member(line).unwrap_or_else(|| told(&error))))
 }
 
-/// What is wrong and where in the line; serde's own words for a wrong type would quote the value.
+/// What is wrong and where in the line, without a value of it.
 fn told(error: &serde_json::Error) -> String {
+    let what = without_place(error);
+    let what = if error.is_data() && !is_of_names(&what) { no_value("a member", &what) } else { what };
+    // A record is read a second time, by its type. There are no columns then.
+    if error.column() == 0 { what } else { format!("{what} (column {})", error.column()) }
+}
+
+fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let what = match error.classify() {
-        serde_json::error::Category::Data if text.starts_with("invalid") => "a member has the wrong type",
-        _ => text.split(" at line ").next().unwrap_or_default(),
-    };
-    format!("{what} (column {})", error.column())
+    text.rsplit_once(" at line ").map(|(what, _)| what.to_owned()).unwrap_or(text)
+}
+
+/// Whether what is wrong is told by names of members only.
+fn is_of_names(what: &str) -> bool {
+    ["missing field", "duplicate field", "unknown field"].iter().any(|begin| what.starts_with(begin))
+}
+
+/// The member whose value is wrong. A record with its type inside does not know, so it is read as what the type says.
+fn wrong_member(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Typed {
+        r#type: String,
+    }
+    let Typed { r#type } = serde_json::from_slice(line).ok()?;
+    match r#type.as_str() {
+        "project" => wrong_in::<ProjectRecord>(line),
+        "provider" => wrong_in::<ProviderRecord>(line),
+        "key" => wrong_in::<KeyRecord>(line),
+        "entry" => wrong_in::<EntryRecord>(line),
+        "sample" => wrong_in::<SampleRecord>(line),
+        _ => None,
+    }
+}
+
+fn wrong_in<T: DeserializeOwned>(line: &[u8]) -> Option<String> {
+    let read = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(line));
+    let error = read.err()?;
+    let what = without_place(error.inner());
+    let is_value = error.inner().is_data() && !is_of_names(&what);
+    is_value.then(|| no_value(&format!("`{}`", error.path()), &what))
+}
+
+/// The words that a member may have are deja's own. All other errors would quote the value.
+fn no_value(member: &str, what: &str) -> String {
+    let words = what.starts_with("unknown variant").then(|| what.rsplit_once(", expected ")).flatten();
+    let wanted = words.map(|(_, wanted)| format!("{member} must be {wanted}"));
+    wanted.unwrap_or_else(|| format!("{member} has a value that it cannot have"))
 }
 
 #[cfg(test)]
@@ -85,13 +126,21 @@ mod tests {
             ("{\"deja\":1}", "`type`"),
             ("{\"deja\":2,\"type\":\"entry\"}", "newer deja"),
             ("{\"type\":\"entry\"}", "`deja`"),
-            (&ENTRY.replace("\"m\"", "17"), "wrong type"),
+            (&ENTRY.replace("\"m\"", "17"), "`model` has a value"),
+            (&ENTRY.replace("\"prompt\"", "\"context\":5,\"prompt\""), "`context` has a value"),
+            (
+                &ENTRY.replace("\"input_tokens\":1", "\"input_tokens\":-1"),
+                "`answer.input_tokens` has a value",
+            ),
             (&ENTRY.replace("\"model\":\"m\",", ""), "`model`"),
-            (&ENTRY.replace("2026-01", "hush"), "not a line"),
+            (&ENTRY.replace("\"prompt\"", "\"kind\":\"hush\",\"prompt\""), "`kind` "),
+            (&ENTRY.replace("2026-01", "hush"), "`created` has a value"),
+            (&ENTRY.replace("\"entry\"", "\"hush\""), "a member must be one of `project`, `provider`"),
             (&ENTRY[..99], "EOF"),
         ] {
             let error = parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(wanted) && !error.contains("hush"), "{text}: {error}");
+            assert!(!error.contains("column 0"), "{text}: {error}");
         }
     }
 }
