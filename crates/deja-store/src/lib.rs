@@ -176,6 +176,15 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The database file is another program's.
+    #[error(
+        "the database {} is not one of deja: another program made it; choose another data directory, or move the file away",
+        path.display()
+    )]
+    Foreign {
+        /// The database file.
+        path: PathBuf,
+    },
     /// A newer deja wrote the database.
     #[error(
         "the database {} has schema version {found}, and this deja knows versions up to {known}; run a newer \

@@ -64,6 +64,12 @@ pub(super) fn found(connection: &Connection) -> rusqlite::Result<u32> {
         .map(|version: Option<Option<u32>>| version.flatten().unwrap_or(0))
 }
 
+/// Whether it is the database of another program. One may have a table of this name, but not with these columns.
+pub(super) fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    let is_ours = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('migrations') WHERE name = 'version')";
+    Ok(!is_empty(connection)? && !connection.query_row(is_ours, [], |row| row.get(0))?)
+}
+
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }

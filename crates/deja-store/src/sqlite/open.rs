@@ -33,8 +33,12 @@ impl SqliteStore {
             return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
         }
         let lock = DirectoryLock::acquire(&settings.data_dir)?;
-        let reserve = Reserve::take(&settings.data_dir)?;
         let path = settings.data_dir.join("deja.db");
+        // Before anything is written into the database or beside it. What cannot be read is told of below.
+        if reader(&path).and_then(|connection| migrations::is_foreign(&connection)).unwrap_or(false) {
+            return Err(OpenError::Foreign { path });
+        }
+        let reserve = Reserve::take(&settings.data_dir)?;
         open_private(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
         let says = |error| explain(&path, error);
 
@@ -70,7 +74,12 @@ pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     // A database that cannot be looked at is not an empty one.
     let there = path.try_exists().map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
     let found = if there {
-        reader(&path).and_then(|connection| migrations::found(&connection)).map_err(|e| explain(&path, e))?
+        let says = |error| explain(&path, error);
+        let connection = reader(&path).map_err(says)?;
+        if migrations::is_foreign(&connection).map_err(says)? {
+            return Err(OpenError::Foreign { path });
+        }
+        migrations::found(&connection).map_err(says)?
     } else {
         0
     };

@@ -52,11 +52,20 @@ async fn a_database_of_something_else_is_refused_and_an_empty_one_is_none_yet() 
     assert_eq!(schema_version(&settings).await.unwrap().found, 0);
     let foreign = rusqlite::Connection::open(&path).unwrap();
     foreign.execute_batch("CREATE TABLE dashboards (id INTEGER)").unwrap();
-    let (error, text) = refusal(directory.path()).await;
-    assert!(matches!(error, OpenError::Corrupt { .. }), "{text}");
-    assert!(matches!(schema_version(&settings).await, Err(OpenError::Corrupt { .. })));
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    assert_eq!(foreign.query_row(tables, [], |row| row.get::<_, u32>(0)).unwrap(), 1);
+    for tables in 1..=2u32 {
+        let (error, text) = refusal(directory.path()).await;
+        assert!(matches!(error, OpenError::Foreign { .. }), "{text}");
+        assert!(text.contains("not one of deja") && text.contains("another data directory"), "{text}");
+        assert!(matches!(schema_version(&settings).await, Err(OpenError::Foreign { .. })));
+        let found = |query: &str| foreign.query_row(query, [], |row| row.get::<_, rusqlite::types::Value>(0));
+        assert_eq!(found("SELECT count(*) FROM sqlite_schema").unwrap(), i64::from(tables).into());
+        assert_eq!(found("PRAGMA journal_mode").unwrap(), "delete".to_owned().into());
+        assert!(!directory.path().join("deja.reserve").exists());
+        // Other programs number their changes too.
+        if tables == 1 {
+            foreign.execute_batch("CREATE TABLE migrations (id INTEGER, batch INTEGER)").unwrap();
+        }
+    }
 }
 
 #[tokio::test]
