@@ -1,5 +1,6 @@
 //! Reads forms, of bounded size and in bounded time, and what stands in addresses.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -104,7 +105,14 @@ pub(super) fn at<T: ToString>(field: &'static str) -> impl Fn(T) -> Problem {
 }
 
 /// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.
-pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Option<N>, String> {
+pub(super) fn number<N: FromStr>(what: &str, text: &str) -> Result<Option<N>, String> {
+    let is_whole = "1.5".parse::<N>().is_err();
+    let wanted = if is_whole { "a whole number such as 10,000" } else { "a number such as 1.5 or 10,000" };
+    number_of(what, text, wanted)
+}
+
+/// As [`number`], of a field that wants `wanted`.
+pub(super) fn number_of<N: FromStr>(what: &str, text: &str, wanted: &str) -> Result<Option<N>, String> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
@@ -118,10 +126,8 @@ pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Opt
         let pointed = text.replacen(',', ".", 1);
         if text.contains(',') && pointed.parse::<N>().is_ok() {
             format!("{what} must be a number with a point: {pointed}, not {text}")
-        } else if "1.5".parse::<N>().is_ok() {
-            format!("{what} must be a number such as 1.5 or 10,000")
         } else {
-            format!("{what} must be a whole number such as 10,000")
+            format!("{what} must be {wanted}")
         }
     };
     number.map(Some).ok_or_else(wrong)

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, from_value};
 use super::cache::entries_of;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Problem, at, number};
+use super::form::{Form, Path, Problem, at, number, number_of};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
@@ -335,8 +335,9 @@ fn guard(text: &str) -> Result<Option<Guard>, UnknownWord> {
 }
 
 fn threshold(what: &str, text: &str) -> Result<Chosen<Threshold>, String> {
-    let wrong = || format!("{what} must be between 0 and 1, or empty");
-    let value = number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong));
+    let wanted = "a number from 0 to 1, or empty";
+    let wrong = || format!("{what} must be {wanted}");
+    let value = number_of::<f64>(what, text, wanted)?.map(|value| Threshold::new(value).ok_or_else(wrong));
     Ok(value.transpose()?.into())
 }
 

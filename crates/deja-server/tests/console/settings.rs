@@ -183,7 +183,8 @@ async fn settings_are_checked_kept_and_shown() {
         ("request_texts_days", "", "must be a number"),
         ("guard_budget", "", "must be a number"),
         ("guard_model", &*"x".repeat(300), "longer than the limit"),
-        ("minimum", "2", "between 0 and 1"),
+        ("minimum", "2", "must be a number from 0 to 1, or empty"),
+        ("threshold", "much", "must be a number from 0 to 1, or empty"),
         ("name", " ", "not allowed"),
     ] {
         let mut odd: Vec<_> = whole.iter().copied().filter(|(name, _)| *name != field).collect();
