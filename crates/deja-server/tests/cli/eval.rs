@@ -68,6 +68,8 @@ fn the_table_says_the_same_of_csv() {
     };
     assert_eq!(row("     0.85"), ["0.85", "standard", "2", "100.0 %", "100.0 %", "0.0 %", "100.0 %"]);
     assert_eq!(row("standard"), ["standard", "1.000", "100.0 %"]);
+    let exact = deja.ok(&["eval", "pairs.CSV", "--threshold", "0.875", "--threshold", "1", "--guard", "off"]);
+    assert!(exact.contains(" 0.875  off") && exact.contains(" 1.00  off"), "{exact}");
     assert_eq!(row("reworded"), ["reworded", "0.85", "standard", "2 of 2", "-"]);
     assert_eq!(row("opposite"), ["opposite", "0.85", "standard", "-", "0 of 1"]);
     assert!(table.starts_with("6 pairs, 2 right and 4 wrong; embedder all-MiniLM-L6-v2"), "{table}");
@@ -86,8 +88,11 @@ fn too_little_precision_is_exit_code_1() {
         String::from_utf8(output.stdout).unwrap().contains("50.0 %"),
         "the table is printed all the same"
     );
-    let output = deja.run(&["eval", "pairs.jsonl", "--threshold", "1", "--min-precision", "0"]);
+    let output = deja.run(&["eval", "pairs.jsonl", "--threshold", "0.9999", "--min-precision", "0"]);
     assert_eq!(output.status.code(), Some(1), "what serves nothing shows no precision");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let told = "deja: threshold 0.9999 with guard off served no pair, so it does not reach --min-precision\n";
+    assert_eq!(error, told);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use deja_core::embedding::Threshold;
 
 use super::measure::Point;
-use super::report::Ranking;
+use super::report::{Ranking, digits};
 
 const SIDE: f64 = 400.0;
 const MARGIN: f64 = 50.0;
@@ -69,12 +69,12 @@ pub(super) fn svg(rankings: &[Ranking], thresholds: &[Threshold]) -> String {
         for threshold in thresholds {
             if let Some(point) = reached(served(), *threshold) {
                 line(format!(
-                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{colour}\"><title>{} at {:.2}: precision {:.3}, \
+                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{colour}\"><title>{} at {}: precision {:.3}, \
                      recall {:.3}</title></circle>",
                     x(point.recall),
                     y(point.precision),
                     ranking.guard,
-                    threshold.get(),
+                    digits(threshold.get()),
                     point.precision,
                     point.recall,
                 ));

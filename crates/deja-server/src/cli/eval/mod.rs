@@ -18,7 +18,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use self::measure::Compared;
 use self::pairs::Pair;
-use self::report::{Report, Row, Taken};
+use self::report::{Report, Row, Taken, digits};
 use super::args::EvalTask;
 use super::print;
 use crate::config::Config;
@@ -85,11 +85,14 @@ fn judge_us(pairs: &[Pair], compared: &[Compared]) -> f64 {
 /// Fails for the first row that does not reach the precision. A row that serves nothing does not reach it either.
 fn precise(rows: &[Row], least: Option<f64>) -> anyhow::Result<()> {
     for row in rows {
-        let told = print::percent(row.precision);
+        let told = match row.precision {
+            None => "served no pair, so it does not reach --min-precision".to_owned(),
+            some => format!("has precision {}, below --min-precision", print::percent(some)),
+        };
         ensure!(
             least.is_none_or(|least| row.precision.is_some_and(|precision| precision >= least)),
-            "threshold {:.2} with guard {} has precision {told}, below --min-precision",
-            row.threshold,
+            "threshold {} with guard {} {told}",
+            digits(row.threshold),
             row.guard
         );
     }

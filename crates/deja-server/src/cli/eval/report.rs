@@ -150,7 +150,7 @@ impl Report {
         let head = ["THRESHOLD", "GUARD", "SERVED", "PRECISION", "RECALL", "RIGHT LOST", "WRONG CUT"];
         let rows = self.rows.iter().map(|row| {
             [
-                format!("{:.2}", row.threshold),
+                digits(row.threshold),
                 row.guard.to_owned(),
                 row.served.to_string(),
                 print::percent(row.precision),
@@ -181,7 +181,7 @@ impl Report {
         let rows = self.kinds.iter().map(|row| {
             [
                 print::clean(&row.kind),
-                format!("{:.2}", row.threshold),
+                digits(row.threshold),
                 row.guard.to_owned(),
                 part(row.served.right, row.near.right),
                 part(row.served.wrong, row.near.wrong),
@@ -189,6 +189,12 @@ impl Report {
         });
         print::table(head, &[1, 3, 4], rows, out)
     }
+}
+
+/// A threshold with all of its digits, and at least two behind the point.
+pub(super) fn digits(threshold: f64) -> String {
+    let (all, two) = (threshold.to_string(), format!("{threshold:.2}"));
+    if all.len() > two.len() { all } else { two }
 }
 
 fn served<'a>(pairs: impl Iterator<Item = &'a Compared>, threshold: Threshold, guard: Guard) -> Counts {
