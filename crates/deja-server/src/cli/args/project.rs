@@ -140,10 +140,15 @@ pub(in crate::cli) struct Wanted {
     pub(in crate::cli) on_hangup: Option<OnHangup>,
 }
 
-/// A list of words, as one argument.
-fn list<T: FromStr<Err = UnknownWord> + Ord>(text: &str) -> Result<BTreeSet<T>, UnknownWord> {
-    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "none");
-    words.map(str::parse).collect()
+/// A list of words, as one argument. `none` stands alone.
+fn list<T: FromStr<Err = UnknownWord> + Ord>(text: &str) -> Result<BTreeSet<T>, String> {
+    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    match words[..] {
+        ["none"] => Ok(BTreeSet::new()),
+        [] => Err("use none for an empty list".into()),
+        _ if words.contains(&"none") => Err("use none alone, or leave it out".into()),
+        _ => words.iter().map(|word| word.parse().map_err(|error: UnknownWord| error.to_string())).collect(),
+    }
 }
 
 /// The one of the two words that the help of a flag names takes the setting away.
@@ -209,6 +214,10 @@ mod tests {
         assert_eq!(list("none"), Ok(BTreeSet::<OptIn>::new()));
         assert_eq!(list("ttl, cache"), Ok([ClientControl::Cache, ClientControl::Ttl].into()));
         assert!(list::<ClientControl>("cache;ttl").is_err());
+        assert_eq!(list::<ClientControl>("none,cache"), Err("use none alone, or leave it out".into()));
+        for empty in ["", " ", ","] {
+            assert_eq!(list::<OptIn>(empty), Err("use none for an empty list".into()));
+        }
     }
 
     #[test]
