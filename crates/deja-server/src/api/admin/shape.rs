@@ -30,7 +30,7 @@ pub(super) fn told(path: &str, error: &str) -> String {
         Some("unknown") => format!("{path} must be {expected}"),
         // What else than a string cannot be a word of a list has no type in the error.
         Some("invalid" | "expected") if problem != error || problem == "expected value" => {
-            format!("{path} must be {}", kind(expected))
+            format!("{path} must be {}", kind(problem, expected))
         }
         // As queries say it: a text that was cut within an emoji.
         _ if error.contains("hex escape") => format!("{path} holds half of a surrogate pair"),
@@ -39,14 +39,22 @@ pub(super) fn told(path: &str, error: &str) -> String {
 }
 
 /// A type of Rust or of a library, as the document has it.
-fn kind(expected: &str) -> &str {
+fn kind<'a>(problem: &str, expected: &'a str) -> &'a str {
     match expected {
-        "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number from 0 to 18446744073709551615",
+        // How far a member really goes says whoever gets a number.
+        "u32" | "u64" if is_too_large(problem) => "a smaller whole number",
+        "u32" | "u64" => "a whole number, 0 or more",
         "f64" => "a number",
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "" | "unit" | "string or map" => "a string",
         other => other,
     }
+}
+
+/// A number beyond `u64` is read as one with a point.
+fn is_too_large(problem: &str) -> bool {
+    let number = ["invalid value: integer `", "invalid type: floating point `"];
+    let number = number.iter().find_map(|begin| problem.strip_prefix(begin)?.strip_suffix('`'));
+    number.and_then(|number| number.parse().ok()).is_some_and(|number: f64| number > f64::from(u32::MAX))
 }
