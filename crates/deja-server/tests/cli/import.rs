@@ -110,6 +110,12 @@ fn an_answer_without_text_is_no_entry() {
         let summary: Value = serde_json::from_slice(&skipped.stdout).unwrap();
         assert_eq!(summary["skipped"], 1, "{summary}");
     }
+    // In a wire format an answer may be calls of tools alone.
+    let mut calls = entry(4);
+    calls["kind"] = json!("chat");
+    calls["answer"]["text"] = json!("");
+    calls["answer"]["record"] = json!("e30=");
+    assert_eq!(import(&deja, &[calls])["imported"]["entries"], 1);
 }
 
 #[test]

@@ -303,11 +303,11 @@ async fn entry(
     if record.prompt.is_empty() || record.model.is_empty() {
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
     }
-    // As for an answer of a provider (`may_store`): nobody is helped by it.
-    if record.answer.text.trim().is_empty() {
+    let is_query = record.kind == Kind::Query;
+    // As for an answer of a provider (`may_store`): nobody is helped by it. What a wire format answered may be calls of tools.
+    if is_query && record.answer.text.trim().is_empty() {
         return Err(Refused::Bad("an entry needs an answer with text".into()));
     }
-    let is_query = record.kind == Kind::Query;
     if is_query != record.answer.record.is_none() || is_query && !record.parameters.is_empty() {
         let kinds = "an entry of a wire format needs its record, and one of a query has neither record nor parameters";
         return Err(Refused::Bad(kinds.into()));
