@@ -132,6 +132,8 @@ pub enum Guard {
     Standard,
     /// Few wrong answers pass.
     Strict,
+    /// As standard, and what passes is read by a model in deja too. Few right answers are lost and few wrong ones pass.
+    Thorough,
 }
 
 impl Guard {
@@ -139,15 +141,15 @@ impl Guard {
     pub const fn strictness(self) -> Option<Strictness> {
         match self {
             Self::Off => None,
-            Self::Standard => Some(Strictness::Standard),
+            Self::Standard | Self::Thorough => Some(Strictness::Standard),
             Self::Strict => Some(Strictness::Strict),
         }
     }
 }
 
 words! {
-    Guard, "is no setting of the guard: use off, standard or strict",
-    Off = "off", Standard = "standard", Strict = "strict",
+    Guard, "is no setting of the guard: use off, standard, strict or thorough",
+    Off = "off", Standard = "standard", Strict = "strict", Thorough = "thorough",
 }
 
 /// The settings of a project.

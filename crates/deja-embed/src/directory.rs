@@ -79,8 +79,9 @@ struct SentenceConfig {
     max_seq_length: Option<usize>,
 }
 
-/// Reads and quantises the model in `directory`. `id` overrides the name made from the content.
-pub(crate) fn load(directory: &Path, id: Option<&str>) -> Result<Model, LoadError> {
+/// Reads and quantises the model in `directory`. `id` overrides the name made from the content. If so many layers and the tables
+/// are those of the image `beneath`, the other layers and the head alone.
+pub(crate) fn load(directory: &Path, id: Option<&str>, beneath: Option<usize>) -> Result<Model, LoadError> {
     let (transformer, pooling_directory) = modules(directory)?;
     let config_file = transformer.join("config.json");
     let bert: BertConfig = json(&config_file)?;
@@ -109,10 +110,16 @@ pub(crate) fn load(directory: &Path, id: Option<&str>) -> Result<Model, LoadErro
         window,
         epsilon: bert.layer_norm_eps,
         pooling,
+        beneath: 0,
     };
     config.check().map_err(|problem| LoadError::new(&config_file, problem))?;
     let image = Tensors::new(&weights)
         .and_then(|tensors| {
+            if let Some(beneath) = beneath {
+                let head = tensors.dense("head", config.hidden, 1)?;
+                let config = Config { beneath, ..config.clone() };
+                return quantise::image_on_another(&config, &head, |index| tensors.layer(&config, index));
+            }
             let tables = tensors.tables(&config, bert.max_position_embeddings)?;
             quantise::image(&config, &tables, |index| tensors.layer(&config, index))
         })

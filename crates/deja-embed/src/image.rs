@@ -5,8 +5,11 @@
 //!
 //! Layout: magic, header length (u32, little endian), JSON [`Config`], then the tensors in a fixed order, each
 //! at a multiple of [`ALIGN`]. Sizes follow from the config, so no offsets are stored. Little endian.
+//!
+//! An image may stand on another one: it has that one's tables and first layers, and stores the other layers and a [`Head`].
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +53,14 @@ pub(crate) struct Config {
     pub(crate) epsilon: f32,
     /// How token vectors become one vector.
     pub(crate) pooling: Pooling,
+    /// First layers that are those of the image beneath, with its tables. 0: the image stands alone.
+    #[serde(default, skip_serializing_if = "stands_alone")]
+    pub(crate) beneath: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+const fn stands_alone(beneath: &usize) -> bool {
+    *beneath == 0
 }
 
 impl Config {
@@ -74,6 +85,9 @@ impl Config {
             Ok(())
         };
         count("num_hidden_layers", self.layers, 256)?;
+        if self.beneath >= self.layers {
+            return Err(format!("{} of {} layers are beneath", self.beneath, self.layers));
+        }
         count("vocab_size", self.vocabulary, 1 << 24)?;
         count("the window", self.window, 8192)?;
         if !(self.epsilon > 0.0 && self.epsilon < 1.0) {
@@ -139,6 +153,15 @@ pub(crate) struct Layer<'a> {
     pub(crate) output_norm: Norm<'a>,
 }
 
+/// One number of a pooled vector: `sum_k(x[k] * weights[k]) + bias`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    /// One factor per component.
+    pub(crate) weights: &'a [f32],
+    /// Added to the sum.
+    pub(crate) bias: f32,
+}
+
 /// Bytes that start at a multiple of [`ALIGN`].
 enum Bytes {
     Static(&'static [u8]),
@@ -152,12 +175,24 @@ pub(crate) struct Image {
     tables_at: usize,
     layers_at: usize,
     layer_len: usize,
+    beneath: Option<Arc<Self>>,
 }
 
 impl Image {
     /// Reads an image that is part of the binary.
     pub(crate) fn from_static(bytes: &'static [u8]) -> Result<Self, String> {
         Self::read(Bytes::Static(bytes))
+    }
+
+    /// Reads an image that is part of the binary and stands on `beneath`.
+    pub(crate) fn on(beneath: Arc<Self>, bytes: &'static [u8]) -> Result<Self, String> {
+        let image = Self::read(Bytes::Static(bytes))?;
+        let alike =
+            Config { id: image.config.id.clone(), beneath: image.config.beneath, ..beneath.config.clone() };
+        if image.config.beneath == 0 || image.config != alike {
+            return Err("the image does not stand on this one".to_owned());
+        }
+        Ok(Self { beneath: Some(beneath), ..image })
     }
 
     fn read(bytes: Bytes) -> Result<Self, String> {
@@ -177,15 +212,21 @@ impl Image {
         // Walk the whole image once: afterwards no read can be out of bounds.
         let mut cursor = Cursor { bytes: all, at: (12 + len as usize).next_multiple_of(ALIGN) };
         let tables_at = cursor.at;
-        cursor.tables(&config).ok_or_else(cut)?;
+        if config.beneath == 0 {
+            cursor.tables(&config).ok_or_else(cut)?;
+        }
         let layers_at = cursor.at;
         cursor.layer(&config).ok_or_else(cut)?;
         let layer_len = cursor.at - layers_at;
-        let end = layers_at + config.layers * layer_len;
+        cursor.at = layers_at + (config.layers - config.beneath) * layer_len;
+        if config.beneath > 0 {
+            cursor.head(&config).ok_or_else(cut)?;
+        }
+        let end = cursor.at;
         if all.len() != end {
             return Err(format!("the image has {} bytes instead of {end}", all.len()));
         }
-        Ok(Self { config, bytes, tables_at, layers_at, layer_len })
+        Ok(Self { config, bytes, tables_at, layers_at, layer_len, beneath: None })
     }
 
     /// The shape.
@@ -195,13 +236,26 @@ impl Image {
 
     /// The embedding tables.
     pub(crate) fn tables(&self) -> Option<Tables<'_>> {
+        if let Some(beneath) = &self.beneath {
+            return beneath.tables();
+        }
         Cursor { bytes: self.bytes.as_slice(), at: self.tables_at }.tables(&self.config)
     }
 
     /// Layer `index`.
     pub(crate) fn layer(&self, index: usize) -> Option<Layer<'_>> {
+        let Some(index) = index.checked_sub(self.config.beneath) else {
+            return self.beneath.as_ref()?.layer(index);
+        };
         let at = self.layers_at + index * self.layer_len;
         Cursor { bytes: self.bytes.as_slice(), at }.layer(&self.config)
+    }
+
+    /// The head of an image that stands on another one.
+    pub(crate) fn head(&self) -> Option<Head<'_>> {
+        self.beneath.as_ref()?;
+        let at = self.layers_at + (self.config.layers - self.config.beneath) * self.layer_len;
+        Cursor { bytes: self.bytes.as_slice(), at }.head(&self.config)
     }
 }
 
@@ -256,6 +310,11 @@ impl<'a> Cursor<'a> {
             positions: self.take(config.window.checked_mul(config.hidden)?)?,
             norm: self.norm(config.hidden)?,
         })
+    }
+
+    fn head(&mut self, config: &Config) -> Option<Head<'a>> {
+        let weights = self.take(config.hidden)?;
+        Some(Head { weights, bias: *self.take(1)?.first()? })
     }
 
     fn layer(&mut self, config: &Config) -> Option<Layer<'a>> {

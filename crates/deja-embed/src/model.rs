@@ -12,7 +12,7 @@ use crate::tokenizer::{Tokenizer, Tokens};
 
 /// Puts the data of `include_bytes!` where the encoder can read it in place.
 #[repr(C, align(64))]
-struct Aligned<T: ?Sized>(T);
+pub(crate) struct Aligned<T: ?Sized>(pub(crate) T);
 
 static WEIGHTS: &Aligned<[u8]> = &Aligned(*include_bytes!("../data/all-minilm-l6-v2.int8.bin"));
 static TOKENIZER: &[u8] = include_bytes!("../data/tokenizer.json");
@@ -38,7 +38,7 @@ impl Model {
     /// Supported: `BertModel` with gelu and absolute positions, widths that are multiples of 16, weights as
     /// `model.safetensors` in f32, f16 or bf16, a `tokenizer.json`, mean or CLS pooling.
     pub fn from_directory(directory: impl AsRef<Path>) -> Result<Self, LoadError> {
-        let model = directory::load(directory.as_ref(), None)?;
+        let model = directory::load(directory.as_ref(), None, None)?;
         Self::new(model.image, &model.tokenizer)
             .map_err(|problem| LoadError::new(model.tokenizer_file, problem))
     }
@@ -65,6 +65,16 @@ impl Model {
         self.image.config().window
     }
 
+    /// Weights that stand on these.
+    pub(crate) fn with_layers(&self, bytes: &'static [u8]) -> Result<Image, String> {
+        Image::on(Arc::clone(&self.image), bytes)
+    }
+
+    /// The token ids of `text`.
+    pub(crate) fn ids(&self, text: &str) -> Result<Tokens, String> {
+        self.tokenizer.encode(text)
+    }
+
     /// The weight image, as the built-in one is stored.
     pub fn image(&self) -> &[u8] {
         (*self.image).as_ref()
@@ -87,7 +97,13 @@ impl Model {
 
 /// Quantises the model in `directory` under the name `id`: how the built-in weights were made.
 pub fn convert(directory: impl AsRef<Path>, id: &str) -> Result<Vec<u8>, LoadError> {
-    Ok(directory::load(directory.as_ref(), Some(id))?.image.as_ref().to_vec())
+    Ok(directory::load(directory.as_ref(), Some(id), None)?.image.as_ref().to_vec())
+}
+
+/// Quantises the reader of pairs in `directory` under the name `id`, but for the tables and the first layer, which are those of the
+/// built-in model: how the weights of [`PairReader`](crate::PairReader) were made.
+pub fn convert_reader(directory: impl AsRef<Path>, id: &str) -> Result<Vec<u8>, LoadError> {
+    Ok(directory::load(directory.as_ref(), Some(id), Some(1))?.image.as_ref().to_vec())
 }
 
 /// Embeds on the calling thread. Holds the working memory, so keep one per thread.

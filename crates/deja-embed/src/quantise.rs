@@ -52,7 +52,7 @@ pub(crate) struct TableWeights {
 pub(crate) fn image(
     config: &Config,
     tables: &TableWeights,
-    mut layer: impl FnMut(usize) -> Result<LayerWeights, String>,
+    layer: impl FnMut(usize) -> Result<LayerWeights, String>,
 ) -> Result<Image, String> {
     let mut out = Writer::new(config)?;
     let rows: Vec<(f32, Vec<i8>)> = tables.words.chunks_exact(config.hidden).map(row).collect();
@@ -66,20 +66,42 @@ pub(crate) fn image(
         .collect();
     out.put(&positions);
     put_norm(&mut out, &tables.norm);
+    put_layers(&mut out, config, layer)?;
+    out.finish()
+}
+
+/// Builds an image that stands on another one: all but the layers beneath, and a head.
+pub(crate) fn image_on_another(
+    config: &Config,
+    head: &Dense,
+    layer: impl FnMut(usize) -> Result<LayerWeights, String>,
+) -> Result<Image, String> {
+    let mut out = Writer::new(config)?;
+    put_layers(&mut out, config, layer)?;
+    out.put(&head.weight);
+    out.put(&head.bias);
+    out.finish()
+}
+
+fn put_layers(
+    out: &mut Writer,
+    config: &Config,
+    mut layer: impl FnMut(usize) -> Result<LayerWeights, String>,
+) -> Result<(), String> {
     let query_factor = 1.0 / ((config.hidden / config.heads) as f32).sqrt();
-    for index in 0..config.layers {
+    for index in config.beneath..config.layers {
         let mut weights = layer(index)?;
         // Attention divides its scores by the root of the head width; folded into the queries it costs nothing.
         let query = &mut weights.qkv[0];
         query.weight.iter_mut().chain(&mut query.bias).for_each(|v| *v *= query_factor);
-        put_linear(&mut out, &weights.qkv, config.hidden);
-        put_linear(&mut out, &[weights.attention], config.hidden);
-        put_norm(&mut out, &weights.attention_norm);
-        put_linear(&mut out, &[weights.up], config.hidden);
-        put_linear(&mut out, &[weights.down], config.feed_forward);
-        put_norm(&mut out, &weights.output_norm);
+        put_linear(out, &weights.qkv, config.hidden);
+        put_linear(out, &[weights.attention], config.hidden);
+        put_norm(out, &weights.attention_norm);
+        put_linear(out, &[weights.up], config.hidden);
+        put_linear(out, &[weights.down], config.feed_forward);
+        put_norm(out, &weights.output_norm);
     }
-    out.finish()
+    Ok(())
 }
 
 fn put_norm(out: &mut Writer, norm: &NormWeights) {

@@ -41,6 +41,8 @@ pub enum Reason {
     ExtraCondition,
     /// The words differ too much.
     Words,
+    /// A model that reads both prompts takes them for two questions.
+    Meaning,
 }
 
 impl Reason {
@@ -54,6 +56,7 @@ impl Reason {
             Self::Order => "order",
             Self::ExtraCondition => "extra condition",
             Self::Words => "words",
+            Self::Meaning => "meaning",
         }
     }
 }

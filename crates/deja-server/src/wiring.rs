@@ -83,9 +83,11 @@ pub async fn wire(
     )?;
     let providers = Arc::new(ProviderDirectory::new(registry, store.clone(), vault.clone()));
     let metrics = Arc::new(Metrics::default());
+    let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),
+        readings: admin.readings.clone(),
         providers: providers.clone(),
         prices: prices.book.clone(),
         tokens: Arc::new(TokenCounter),
@@ -121,7 +123,6 @@ pub async fn wire(
         None => None,
     };
     let app = Arc::new(App::new(engine, limits, providers.clone(), readiness, leaving, traces));
-    let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
     let admin =
         Arc::new(Admin { embedder: Some(embedder.id().clone()), providers: Some(providers), ..admin });
     let console = Console::new(admin.clone(), app.clone(), vault, config.trusted_proxies.clone());

@@ -34,6 +34,7 @@ pub use hidden::Hidden;
 pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
 
 use crate::audit::{Actor, Change};
+use crate::cache::Readings;
 use crate::clock::{Clock, Timestamp};
 use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError, ProjectId};
@@ -60,6 +61,8 @@ pub struct Admin {
     pub url_check: UrlCheck,
     /// The URL at which people reach deja. Links begin with it.
     pub public_url: String,
+    /// Reads pairs of prompts.
+    pub readings: Arc<Readings>,
     /// The embedder of this process; `None` if the process is a command, which has none.
     pub embedder: Option<EmbedderId>,
     /// The LLM providers; `None` if the process is a command, which has none.

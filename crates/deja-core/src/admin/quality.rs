@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::projects::{self, ProjectPatch};
 use super::{Acting, AdminError};
 use crate::analytics::{Slice, Step, hour_of};
-use crate::cache::LabelSource;
+use crate::cache::{LabelSource, Readings};
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::project::Project;
@@ -115,9 +116,10 @@ async fn gathered(by: &Acting<'_>, project: Project, whose: Labellers) -> Result
     let hours = first.unwrap_or(until).max(until - MOST_HOURS)..until;
     let since = first.map(|_| Step::Hour.start_of(hours.start));
     let series = by.store().usage_series(project.id, &Slice::default(), Step::Hour, hours).await?;
+    let readings = (Arc::clone(&by.admin.readings), project.id);
     Ok(Evidence {
         project,
-        samples: judged(samples, labels).await?,
+        samples: judged(samples, labels, readings).await?,
         traffic: Traffic::of(series.values()),
         since,
     })
@@ -136,12 +138,16 @@ async fn labels(by: &Acting<'_>, project: ProjectId, whose: Labellers) -> Result
     Ok(said)
 }
 
-/// Has the guard judge them, off the async threads: some microseconds each.
-async fn judged(samples: Vec<Sample>, said: Said) -> Result<Vec<Judged>, AdminError> {
+/// Has the guard judge them, off the async threads: some microseconds each, and a millisecond where the reader reads.
+async fn judged(
+    samples: Vec<Sample>,
+    said: Said,
+    readings: (Arc<Readings>, ProjectId),
+) -> Result<Vec<Judged>, AdminError> {
     let judge = move || {
         let label = |sampled: &NewSample| said.get(&(sampled.asked.clone(), sampled.entry)).copied();
         let judged = samples.into_iter().map(|sample| (label(&sample.sampled), sample));
-        judged.map(|(label, sample)| Judged::of(sample, label)).collect()
+        judged.map(|(label, sample)| Judged::of(sample, label, (&readings.0, readings.1))).collect()
     };
     tokio::task::spawn_blocking(judge).await.map_err(|error| AdminError::Failed(error.to_string()))
 }

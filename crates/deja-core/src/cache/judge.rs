@@ -2,21 +2,31 @@
 //!
 //! Everything that may give a stored answer to a prompt asks here: the search, a caller that would follow another
 //! caller's call, the answer of that call, the console's preview. The guard (`deja-guard`) looks at each candidate that is
-//! similar enough. It may refuse the candidate for its words, and then the next best one is judged.
+//! similar enough. It may refuse the candidate for its words, and then the next best one is judged. Where a project wants that,
+//! a model reads what the guard lets pass ([`Readings`]).
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 pub use deja_guard::Reason;
 use deja_guard::{Prompt, Strictness};
 
 use crate::aside;
-use crate::cache::{Candidate, Entry};
+use crate::cache::{Candidate, Entry, Readings};
 use crate::embedding::{Similarity, Threshold};
-use crate::id::EntryId;
-use crate::project::ProjectSettings;
+use crate::id::{EntryId, ProjectId};
+use crate::project::{Guard, ProjectSettings};
 
 /// Texts of up to so many bytes are judged where they are.
 const SHORT: usize = 16 * 1024;
+/// Pairs that are read for one prompt, at most: each takes a millisecond and more. Candidates behind them do not answer.
+const MOST_READ: u32 = 8;
+/// The weight of what the words say, as a logit beside that of the reader.
+const WORDS: f32 = 0.5;
+/// The score of the same text.
+const CERTAIN: f32 = 1.0;
+/// What a pair needs of both together ([`meaning`]).
+pub const SAME: f32 = 0.12;
 
 /// The judgement of one candidate, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,25 +112,36 @@ pub struct Judged {
 }
 
 /// Judges candidates for one prompt.
-#[derive(Debug)]
 pub struct Judge<'a> {
     asked: &'a str,
     threshold: Threshold,
     guard: Option<Strictness>,
+    /// Who reads pairs, and for which project.
+    readings: Option<(&'a Readings, ProjectId)>,
     model: Option<&'a str>,
     /// `asked`, as the guard reads it: once, and only if a candidate is similar enough.
     read: OnceLock<Prompt>,
+    /// Pairs that were read for it.
+    pairs: AtomicU32,
 }
 
 impl<'a> Judge<'a> {
-    /// For the prompt `asked` with this threshold; the project's settings may demand a higher one.
-    pub fn new(asked: &'a str, threshold: Threshold, settings: &'a ProjectSettings) -> Self {
+    /// For the prompt `asked` with this threshold; the project's settings may demand a higher one. If they want pairs to be
+    /// read, `readings` do that for the project.
+    pub fn new(
+        asked: &'a str,
+        threshold: Threshold,
+        settings: &'a ProjectSettings,
+        readings: (&'a Readings, ProjectId),
+    ) -> Self {
         Self {
             asked,
             threshold: settings.threshold(Some(threshold)),
             guard: settings.guard.strictness(),
+            readings: (settings.guard == Guard::Thorough).then_some(readings),
             model: settings.guard_model.as_deref(),
             read: OnceLock::new(),
+            pairs: AtomicU32::new(0),
         }
     }
 
@@ -144,7 +165,7 @@ impl<'a> Judge<'a> {
         } else if !self.threshold.reached_by(similarity) {
             Verdict::BelowThreshold
         } else {
-            let objection = || self.objection(self.threshold, &Prompt::read(prompt), similarity);
+            let objection = || self.objection(self.threshold, &Stored::read(prompt), similarity);
             let objection = self.guard.and_then(|_| self.reading(prompt.len(), objection));
             objection.unwrap_or(Verdict::Semantic)
         }
@@ -179,6 +200,11 @@ impl<'a> Judge<'a> {
         self.reading(read, || self.first_of(candidates))
     }
 
+    /// Whether more candidates may be judged, as far as reading pairs goes.
+    pub(crate) fn may_read_on(&self) -> bool {
+        self.pairs.load(Relaxed) < MOST_READ
+    }
+
     /// Does `work`, which reads so many `bytes` beside the asked prompt. If they are many, other requests go on meanwhile.
     pub(crate) fn reading<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         aside(self.asked.len() + bytes > SHORT, work)
@@ -186,7 +212,7 @@ impl<'a> Judge<'a> {
 
     fn first_of(&self, candidates: Vec<Candidate>) -> Judged {
         let mut judged = Judged::default();
-        for candidate in candidates {
+        for candidate in candidates.into_iter().take_while(|_| self.may_read_on()) {
             let verdict = match self.judge(candidate.clone()) {
                 Ok(hit) => return Judged { hit: Some(hit), uncertain: Vec::new(), ..judged },
                 Err(verdict) => verdict,
@@ -206,7 +232,7 @@ impl<'a> Judge<'a> {
     /// refuses the candidate at all higher thresholds too. `None` if it refuses it at none.
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
-        let read = aside(prompt.len() > SHORT, || Prompt::read(prompt));
+        let read = aside(prompt.len() > SHORT, || Stored::read(prompt));
         let objection = |thousandths: u32| self.objection(at(thousandths)?, &read, similarity);
         let (mut low, mut high) = (0, (similarity.get() * 1e3) as u32);
         let verdict = objection(high).filter(|_| prompt != self.asked)?;
@@ -218,15 +244,56 @@ impl<'a> Judge<'a> {
     }
 
     /// The guard's objection to a candidate at this threshold; `None` if the candidate passes.
-    fn objection(&self, threshold: Threshold, prompt: &Prompt, similarity: Similarity) -> Option<Verdict> {
+    fn objection(
+        &self,
+        threshold: Threshold,
+        prompt: &Stored<'_>,
+        similarity: Similarity,
+    ) -> Option<Verdict> {
         let (guard, threshold) = (self.guard?, threshold.get() as f32);
         let asked = self.read.get_or_init(|| Prompt::read(self.asked));
-        let judged = deja_guard::judge(asked, prompt, similarity.get(), threshold, guard);
+        let judged = deja_guard::judge(asked, &prompt.read, similarity.get(), threshold, guard);
         let (refused, score) = (judged.refused, judged.score);
         if self.model.is_some() && judged.uncertain {
             return Some(Verdict::Uncertain { reason: refused.unwrap_or(Reason::Words), score });
         }
-        refused.map(|reason| Verdict::Refused { reason, score })
+        if let Some(reason) = refused {
+            return Some(Verdict::Refused { reason, score });
+        }
+        let score = self.meaning(prompt, score)?;
+        (score < SAME).then_some(Verdict::Refused { reason: Reason::Meaning, score })
+    }
+
+    /// How sure the reader and the words are together that one answer serves both prompts, 0 to 1; `None` if that is certain, or if
+    /// nobody reads them.
+    fn meaning(&self, prompt: &Stored<'_>, score: f32) -> Option<f32> {
+        let (readings, project) = self.readings.filter(|_| score < CERTAIN)?;
+        let read = || {
+            self.pairs.fetch_add(1, Relaxed);
+            readings.of(project, self.asked, prompt.text)
+        };
+        meaning(*prompt.logit.get_or_init(read), score)
+    }
+}
+
+/// How sure a reader that says `logit` and words with this score are together that one answer serves both prompts, 0 to 1. `None`
+/// if the words are certain, or if nobody reads the prompts.
+pub fn meaning(logit: Option<f32>, score: f32) -> Option<f32> {
+    let logit = logit.filter(|_| score < CERTAIN)?;
+    let words = (score / (1.0 - score)).ln();
+    Some(1.0 / (1.0 + (-logit - WORDS * words).exp()))
+}
+
+/// The prompt of a candidate, as the guard and the reader read it: once for all thresholds.
+struct Stored<'a> {
+    text: &'a str,
+    read: Prompt,
+    logit: OnceLock<Option<f32>>,
+}
+
+impl<'a> Stored<'a> {
+    fn read(text: &'a str) -> Self {
+        Self { text, read: Prompt::read(text), logit: OnceLock::new() }
     }
 }
 
@@ -234,8 +301,7 @@ impl<'a> Judge<'a> {
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
-    use crate::project::Guard;
-    use crate::testing;
+    use crate::testing::{self, unread};
 
     const ENABLE: &str = "How do I enable read receipts?";
     const DISABLE: &str = "How do I disable read receipts?";
@@ -253,7 +319,7 @@ mod tests {
     #[test]
     fn the_verdict_has_a_reason() {
         let settings = of(Guard::Off);
-        let judge = Judge::new("asked", Threshold::DEFAULT, &settings);
+        let judge = Judge::new("asked", Threshold::DEFAULT, &settings, unread());
         for (prompt, similarity, forbidden, verdict) in [
             ("asked", 1.0, false, Verdict::Exact),
             ("other", 0.85, false, Verdict::Semantic),
@@ -286,17 +352,17 @@ mod tests {
     #[test]
     fn nobody_gets_below_the_projects_minimum() {
         let settings = ProjectSettings { minimum_threshold: Threshold::new(0.9), ..of(Guard::Off) };
-        let judge = Judge::new("asked", Threshold::ZERO, &settings);
+        let judge = Judge::new("asked", Threshold::ZERO, &settings, unread());
         assert_eq!(judge.threshold(), Threshold::new(0.9).unwrap());
         assert_eq!(judge.judge(candidate("other", 0.89, false)).unwrap_err(), Verdict::BelowThreshold);
-        let strict = Judge::new("asked", Threshold::new(1.0).unwrap(), &settings);
+        let strict = Judge::new("asked", Threshold::new(1.0).unwrap(), &settings, unread());
         assert_eq!(strict.judge(candidate("other", 0.99, false)).unwrap_err(), Verdict::BelowThreshold);
     }
 
     #[test]
     fn a_refused_candidate_makes_way_for_the_next_best() {
         let settings = of(Guard::Standard);
-        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &settings);
+        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &settings, unread());
         let judged = judge.first([candidate(DISABLE, 0.96, false), candidate(REWORDED, 0.94, false)]);
         assert_eq!(judged.hit.unwrap().entry().prompt, REWORDED);
         let refused = judged.refused.unwrap();
@@ -317,7 +383,7 @@ mod tests {
         let (asked, open) = (ENABLE, "How do I enable read receipts now?");
         let near = Similarity::from_cosine(0.95);
         let alone = of(Guard::Standard);
-        let judge = Judge::new(asked, Threshold::DEFAULT, &alone);
+        let judge = Judge::new(asked, Threshold::DEFAULT, &alone, unread());
         assert_eq!(judge.model(), None);
         assert_eq!(
             judge.verdict(open, near, false),
@@ -325,7 +391,7 @@ mod tests {
             "it passes where the guard decides alone"
         );
         let settings = ProjectSettings { guard_model: Some("m".into()), ..alone.clone() };
-        let judge = Judge::new(asked, Threshold::DEFAULT, &settings);
+        let judge = Judge::new(asked, Threshold::DEFAULT, &settings, unread());
         assert_eq!(judge.model(), Some("m"));
         let judged = judge.first([candidate(open, 0.95, false), candidate(DISABLE, 0.9, false)]);
         assert!(judged.hit.is_none() && judged.refused.is_some());
@@ -348,7 +414,7 @@ mod tests {
     fn the_guard_judges_where_the_project_wants_it_and_the_threshold_is_one_to_recommend() {
         let answers = |guard, threshold, asked, prompt| {
             let settings = of(guard);
-            let judge = Judge::new(asked, Threshold::new(threshold).unwrap(), &settings);
+            let judge = Judge::new(asked, Threshold::new(threshold).unwrap(), &settings, unread());
             judge.judge(candidate(prompt, 0.96, false)).is_ok()
         };
         assert!(answers(Guard::Off, 0.85, ENABLE, DISABLE));
@@ -366,7 +432,7 @@ mod tests {
     #[test]
     fn the_lowest_threshold_that_refuses_is_where_the_verdict_changes() {
         let (strict, off) = (of(Guard::Strict), of(Guard::Off));
-        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &strict);
+        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &strict, unread());
         let near = Similarity::from_cosine(0.96);
         let (from, verdict) = judge.objection_from(DISABLE, near).unwrap();
         assert_eq!((from, verdict), (Threshold::NEAR, judge.verdict(DISABLE, near, false)));
@@ -377,7 +443,7 @@ mod tests {
         let (from, _) = judge.objection_from("How do I enable read receipts 👍?", near).unwrap();
         assert_eq!(from, Threshold::ZERO, "it is literally something else");
         assert_eq!(judge.objection_from(DISABLE, Similarity::from_cosine(0.7)), None, "it is near at none");
-        let off = Judge::new(ENABLE, Threshold::DEFAULT, &off);
+        let off = Judge::new(ENABLE, Threshold::DEFAULT, &off, unread());
         assert_eq!(off.objection_from(DISABLE, near), None);
     }
 
@@ -391,12 +457,12 @@ mod tests {
             let settings = of(guard);
             let refuses = |thousandths: &u32| {
                 let threshold = Threshold::new(f64::from(*thousandths) / 1e3).unwrap();
-                let judge = Judge::new(asked, threshold, &settings);
+                let judge = Judge::new(asked, threshold, &settings, unread());
                 matches!(judge.verdict(prompt, near, false), Verdict::Refused { .. })
             };
             let first = (750..=960).find(refuses).unwrap();
             assert!((752..960).contains(&first), "{asked}: {first} is no threshold to search for");
-            let judge = Judge::new(asked, Threshold::DEFAULT, &settings);
+            let judge = Judge::new(asked, Threshold::DEFAULT, &settings, unread());
             let (from, _) = judge.objection_from(prompt, near).unwrap();
             assert_eq!(from, Threshold::new(f64::from(first) / 1e3).unwrap(), "{asked}");
         }
@@ -410,7 +476,7 @@ mod tests {
         let judging = tasks.spawn(async move {
             let settings = of(Guard::Standard);
             let asked = "How do I do it? ".repeat(4096);
-            let judge = Judge::new(&asked, Threshold::DEFAULT, &settings);
+            let judge = Judge::new(&asked, Threshold::DEFAULT, &settings, unread());
             let candidates = (0..40).map(|n| candidate(&format!("{asked}{n}"), 0.99, false));
             assert!(judge.first(candidates).hit.is_none());
             ended.set(()).unwrap();
@@ -418,5 +484,79 @@ mod tests {
         let other = tasks.spawn(async move { done.get().is_none() });
         assert!(other.await.unwrap(), "the only worker was kept until all were judged");
         judging.await.unwrap();
+    }
+
+    const INSURE: &str = "Can I insure a car with a cracked windscreen?";
+    const DRIVE: &str = "Can I drive with a cracked windscreen?";
+
+    /// Readings that are all the same, and how many there were.
+    fn readings(logit: Option<f32>) -> (Readings, Arc<AtomicU32>) {
+        let count = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&count);
+        let reader = move |_: &str, _: &str| {
+            counted.fetch_add(1, Relaxed);
+            logit
+        };
+        (Readings::new(reader), count)
+    }
+
+    #[test]
+    fn what_standard_lets_pass_is_read_where_the_project_wants_that() {
+        let project = ProjectId::from_bytes([1; 16]);
+        let near = Similarity::from_cosine(0.92);
+        for (guard, logit, asked, prompt, passes, read) in [
+            (Guard::Thorough, Some(-4.0), INSURE, DRIVE, false, 1),
+            (Guard::Thorough, Some(4.0), INSURE, DRIVE, true, 1),
+            // What nobody reads is judged by its words.
+            (Guard::Thorough, None, INSURE, DRIVE, true, 1),
+            (Guard::Standard, Some(-4.0), INSURE, DRIVE, true, 0),
+            (Guard::Off, Some(-4.0), INSURE, DRIVE, true, 0),
+            // What the words refuse or prove is not read.
+            (Guard::Thorough, Some(4.0), ENABLE, DISABLE, false, 0),
+            (Guard::Thorough, Some(-4.0), ENABLE, "how do i enable read receipts", true, 0),
+        ] {
+            let (readings, count) = readings(logit);
+            let settings = of(guard);
+            let judge = Judge::new(asked, Threshold::DEFAULT, &settings, (&readings, project));
+            let verdict = judge.verdict(prompt, near, false);
+            assert_eq!(
+                (verdict.answers(), count.load(Relaxed)),
+                (passes, read),
+                "{guard:?} {logit:?} {prompt}"
+            );
+            if !passes && asked == INSURE {
+                assert!(
+                    matches!(verdict, Verdict::Refused { reason: Reason::Meaning, score } if score < SAME),
+                    "{verdict:?}"
+                );
+                // All thresholds have one reading.
+                let (from, _) = judge.objection_from(prompt, near).unwrap();
+                assert_eq!((from, count.load(Relaxed)), (Threshold::NEAR, 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_bounded_number_of_pairs_is_read_for_one_prompt() {
+        let (readings, count) = readings(Some(-4.0));
+        let settings = of(Guard::Thorough);
+        let judge =
+            Judge::new(INSURE, Threshold::DEFAULT, &settings, (&readings, ProjectId::from_bytes([1; 16])));
+        let names = ["a van", "a lorry", "a bus", "a coach", "a taxi", "a truck"];
+        let prompts = names
+            .iter()
+            .flat_map(|name| [DRIVE.to_owned(), DRIVE.replace("drive", &format!("drive {name}"))]);
+        let many: Vec<_> = prompts.cycle().take(40).map(|prompt| candidate(&prompt, 0.92, false)).collect();
+        let judged = judge.first(many);
+        assert!(judged.hit.is_none());
+        assert!(count.load(Relaxed) <= MOST_READ && !judge.may_read_on(), "{count:?}");
+    }
+
+    #[test]
+    fn a_reader_weighs_more_than_words_and_neither_decides_alone() {
+        let sure = |logit, score| meaning(Some(logit), score).unwrap();
+        assert!(sure(-3.0, 0.3) < SAME && sure(-3.0, 0.95) > SAME && sure(0.0, 0.2) > SAME);
+        assert!((sure(0.0, 0.5) - 0.5).abs() < 1e-6);
+        assert_eq!((meaning(None, 0.5), meaning(Some(-9.0), 1.0)), (None, None));
     }
 }

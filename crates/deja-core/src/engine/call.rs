@@ -7,7 +7,7 @@ use bytes::Bytes;
 use opentelemetry::context::FutureExt as _;
 
 use crate::cache::policy::{NotStored, may_store};
-use crate::cache::{Answer, Candidate, Entry, Hit, Inserted, Judge, NewEntry, PromptHash, Scope};
+use crate::cache::{Answer, Candidate, Entry, Hit, Inserted, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
@@ -39,10 +39,6 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn judge(&self) -> Judge<'_> {
-        Judge::new(&self.query.prompt, self.query.threshold, &self.caller.project.settings)
-    }
-
     /// When an answer that is stored `now` stops being served.
     fn expires(&self, now: Timestamp) -> Option<Timestamp> {
         let usual = self.caller.project.settings.expires(now);
@@ -78,7 +74,7 @@ impl Engine {
         };
         let flight =
             FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
-        let judge = call.judge();
+        let judge = self.judge_of(&call);
         let claimed = self.claim(claims, flight, &call.query, &call.scope, &judge);
         // Another process may take its time.
         let claimed = self.parts.cut.run_until_cancelled(claimed).await.ok_or(QueryError::Unfinished)?;
@@ -110,7 +106,7 @@ impl Engine {
 
     /// A hit that was stored since the caller looked; without one, notes in `call` what is near.
     async fn look_again(&self, call: &mut Call) -> Result<Option<(Hit, Option<Opinion>)>, QueryError> {
-        let (judge, query) = (call.judge(), &call.query);
+        let (judge, query) = (self.judge_of(call), &call.query);
         let exact = self.exact(None, query, &call.scope, call.prompt_hash, &judge).await;
         if let Some(hit) = query.or_open(exact)? {
             return Ok(Some((hit, None)));

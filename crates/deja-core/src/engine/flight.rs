@@ -263,7 +263,8 @@ impl Flights {
             let bytes: usize = near.iter().map(|(leader, _)| leader.prompt.len()).sum();
             judged.taken = judge.reading(bytes, || {
                 near.into_iter().find(|(leader, similarity)| {
-                    let answers = judge.verdict(&leader.prompt, *similarity, false) == Verdict::Semantic;
+                    let answers = judge.may_read_on()
+                        && judge.verdict(&leader.prompt, *similarity, false) == Verdict::Semantic;
                     if !answers {
                         judged.refused.push(leader.clone());
                     }

@@ -35,6 +35,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::cache::Readings;
 use crate::clock::Clock;
 use crate::embedding::Embedder;
 use crate::id::Entropy;
@@ -82,6 +83,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// The embedding model.
     pub embedder: Arc<dyn Embedder>,
+    /// Reads pairs of prompts, in projects that want it.
+    pub readings: Arc<Readings>,
     /// The LLM providers.
     pub providers: Arc<dyn Providers>,
     /// The price table in force.

@@ -145,7 +145,7 @@ impl Engine {
     /// The entry that the model let pass, if it still answers: it may have been found wrong or deleted meanwhile. An entry that
     /// cannot be read is a miss.
     async fn settled(&self, call: &Call, entry: EntryId) -> Option<Hit> {
-        let (judge, prompt) = (call.judge(), PromptHash::of(&call.query.prompt));
+        let (judge, prompt) = (self.judge_of(call), PromptHash::of(&call.query.prompt));
         let (vector, floor) = (call.vector.as_ref()?, judge.threshold());
         let now = self.parts.clock.now();
         let candidates = self.candidates(&call.scope, vector, prompt, floor, CROWD, now).await.ok()?;

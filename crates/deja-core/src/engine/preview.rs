@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Hit, Judge, PromptHash, Verdict};
+use crate::cache::{Candidate, Hit, PromptHash, Verdict};
 use crate::embedding::{Embedded, Threshold};
 use crate::engine::search::Found;
 use crate::engine::{Engine, Query, QueryError, Relay, Trace};
@@ -44,7 +44,7 @@ impl Engine {
         let started = Instant::now();
         let mut trace = Trace::default();
         let (scope, hash, prompt) = (query.scope(project), query.hash(), PromptHash::of(&query.prompt));
-        let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
+        let judge = self.judge(query, project);
         let now = self.parts.clock.now();
         let embedded = if query.is_semantic() && query.looks_up() {
             Some(self.embeddings.of(project.id, prompt, &query.prompt).await?)
@@ -75,6 +75,7 @@ impl Engine {
         let Found { hit, near: met, uncertain } = found;
         (trace.refused, trace.opinion) = (met.refused, met.opinion);
         let judged = |candidate: Candidate| {
+            let judge = self.judge(query, project);
             let (prompt, similarity) = (&candidate.entry.prompt, candidate.similarity);
             let verdict = judge.verdict(prompt, similarity, candidate.forbidden);
             let objection_from = judge.objection_from(prompt, similarity);

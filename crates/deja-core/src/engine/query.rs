@@ -110,7 +110,7 @@ impl Engine {
             return Err(QueryError::Forbidden(NotAllowed::Model));
         }
         let (scope, prompt_hash) = (query.scope(project), query.hash());
-        let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
+        let judge = self.judge(query, project);
 
         course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
         let mut route = None;
@@ -227,7 +227,7 @@ impl Engine {
     ) -> Result<Option<Answered>, QueryError> {
         let (query, scope) = (&call.query, call.scope.key());
         let joined = if query.is_shared() {
-            self.flights.join(scope, query, call.vector.as_ref(), &call.judge(), reach)
+            self.flights.join(scope, query, call.vector.as_ref(), &self.judge_of(&call), reach)
         } else {
             let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
@@ -340,7 +340,7 @@ impl Engine {
         }
         let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
         let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
-        let Ok(hit) = call.judge().judge(candidate) else { return Ok(None) };
+        let Ok(hit) = self.judge_of(call).judge(candidate) else { return Ok(None) };
         if fresh.stored.is_ok() {
             return self.answer_with(caller, call.scope.key(), query, &hit).await;
         }

@@ -13,7 +13,7 @@ use opentelemetry::context::FutureExt as _;
 
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
-use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
+use crate::cache::{CONTEXT, Candidate, Entry, Frame, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::count::Counting;
@@ -284,7 +284,7 @@ impl Engine {
         query: &Arc<Query>,
         fresh: &Fresh,
     ) -> Reply {
-        let judge = Judge::new(&query.prompt, query.threshold, &caller.project.settings);
+        let judge = self.judge(query, &caller.project);
         let candidate =
             Candidate { entry: fresh.entry.clone(), similarity: Similarity::ONE, forbidden: false };
         if fresh.stored.is_ok()

@@ -7,6 +7,7 @@ use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::{CANDIDATES, CROWD, CROWD_BYTES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
+use crate::project::Project;
 use crate::store::{LookUp, Probe};
 
 /// The outcome of a search for neighbours.
@@ -32,6 +33,16 @@ pub(super) struct Near {
 }
 
 impl Engine {
+    /// Judges candidates for `query` by the settings of `project`.
+    pub(super) fn judge<'a>(&'a self, query: &'a Query, project: &'a Project) -> Judge<'a> {
+        Judge::new(&query.prompt, query.threshold, &project.settings, (&self.parts.readings, project.id))
+    }
+
+    /// Judges candidates for the query of `call`.
+    pub(super) fn judge_of<'a>(&'a self, call: &'a Call) -> Judge<'a> {
+        self.judge(&call.query, &call.caller.project)
+    }
+
     /// The entry of the same prompt: as it was `looked` up at admission, if admission looked for this prompt.
     pub(super) async fn exact(
         &self,

@@ -3,8 +3,9 @@
 use super::interval::{Estimate, effective, wilson};
 use super::{BANDS, Band, FORBIDDEN, Sample};
 use crate::analytics::{Distribution, Rollup, Totals};
-use crate::cache::{Judge, Met};
+use crate::cache::{Judge, Met, Readings};
 use crate::embedding::Threshold;
+use crate::id::ProjectId;
 use crate::money::NanoUsd;
 use crate::project::{Guard, ProjectSettings};
 
@@ -77,17 +78,17 @@ pub struct Judged {
     pub label: Option<bool>,
     /// Whether the guard takes proof only: it is not English, is code, or is long.
     pub proof_only: bool,
-    /// The lowest threshold at which the guard refuses it: standard and strict.
-    refused_from: [Option<Threshold>; 2],
+    /// The lowest threshold at which the guard refuses it: standard, strict and thorough.
+    refused_from: [Option<Threshold>; 3],
 }
 
 impl Judged {
     /// Has the guard judge a sample.
-    pub fn of(sample: Sample, label: Option<bool>) -> Self {
+    pub fn of(sample: Sample, label: Option<bool>, readings: (&Readings, ProjectId)) -> Self {
         let similarity = sample.sampled.similarity;
-        let refused_from = [Guard::Standard, Guard::Strict].map(|guard| {
+        let refused_from = [Guard::Standard, Guard::Strict, Guard::Thorough].map(|guard| {
             let settings = ProjectSettings { guard, ..ProjectSettings::default() };
-            let judge = Judge::new(&sample.sampled.asked, Threshold::NEAR, &settings);
+            let judge = Judge::new(&sample.sampled.asked, Threshold::NEAR, &settings, readings);
             judge.objection_from(&sample.prompt, similarity).map(|(threshold, _)| threshold)
         });
         let proof_only = deja_guard::Prompt::read(&sample.sampled.asked).proof_only();
@@ -100,6 +101,7 @@ impl Judged {
             Guard::Off => None,
             Guard::Standard => self.refused_from[0],
             Guard::Strict => self.refused_from[1],
+            Guard::Thorough => self.refused_from[2],
         };
         setting.threshold.reached_by(self.sample.sampled.similarity)
             && refused_from.is_none_or(|from| setting.threshold.get() < from.get())
@@ -308,7 +310,7 @@ mod tests {
     use crate::analytics::{Outcome, Step, UsageBatch, UsageEvent};
     use crate::clock::Timestamp;
     use crate::embedding::Similarity;
-    use crate::id::{EntryId, KeyId, ProjectId};
+    use crate::id::{EntryId, KeyId};
     use crate::testing;
 
     fn sample(number: i64, similarity: f32, label: Option<bool>) -> Judged {
@@ -319,7 +321,11 @@ mod tests {
         let (project, similarity) = (ProjectId::from_bytes([1; 16]), Similarity::from_cosine(similarity));
         let entry = EntryId::from_bytes(u128::try_from(number).unwrap().to_be_bytes());
         let sampled = testing::sample(number, project, entry, asked, similarity, Timestamp::default());
-        Judged::of(Sample { sampled, prompt: prompt.into(), model: "m".into(), context: None }, label)
+        Judged::of(
+            Sample { sampled, prompt: prompt.into(), model: "m".into(), context: None },
+            label,
+            testing::unread(),
+        )
     }
 
     fn setting(threshold: f64, guard: Guard) -> Setting {

@@ -73,6 +73,7 @@ fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
         prices: Arc::new(Nothing),
         url_check: |_, _| Err("no URL".into()),
         public_url: String::new(),
+        readings: Arc::new(deja_core::cache::Readings::new(|_: &str, _: &str| None)),
         embedder: None,
         providers: None,
         imported: Arc::default(),

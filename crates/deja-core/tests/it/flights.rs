@@ -10,7 +10,7 @@ use deja_core::embedding::{EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
-use deja_core::project::ProjectSettings;
+use deja_core::project::{Guard, ProjectSettings};
 use deja_core::provider::FailureClass;
 use deja_core::store::{Entries, Usage};
 use deja_core::testing::{change, entry, new_entry};
@@ -354,6 +354,31 @@ async fn nobody_waits_for_a_call_whose_answer_the_guard_would_refuse() {
     let reply = reworded.await.unwrap().unwrap();
     assert_eq!((reply.is_hit(), reply.entry.prompt.as_str()), (true, "|Which trains run on day 2?"));
     assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
+async fn nobody_gets_an_answer_that_the_reader_takes_for_that_of_another_question() {
+    const INSURE: &str = "|Can I insure a car with a cracked windscreen?";
+    const DRIVE: &str = "|Can I drive with a cracked windscreen?";
+    for (guard, calls) in [(Guard::Standard, 1), (Guard::Thorough, 2)] {
+        let bench = Bench::with(ProjectSettings { guard, ..ProjectSettings::default() }, 10).await;
+        let (gate, first) = bench.lead(query(INSURE)).await;
+        let second = bench.begin(query(DRIVE));
+        bench
+            .until("a call of its own, if the reader is asked", |bench| bench.provider.count() == calls)
+            .await;
+        settle().await;
+        gate.add_permits(10);
+        assert!(is_miss(&first.await.unwrap().unwrap()));
+        let second = second.await.unwrap().unwrap();
+        assert_eq!(second.is_hit(), guard == Guard::Standard, "{guard:?}");
+    }
+    let bench =
+        Bench::with(ProjectSettings { guard: Guard::Thorough, ..ProjectSettings::default() }, 10).await;
+    bench.ask(INSURE).await;
+    let refused = bench.ask(DRIVE).await;
+    assert_eq!(refused.refused().unwrap().reason, Reason::Meaning);
+    assert!(is_miss(&refused));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deja_core::analytics::{Outcome, Totals, UsageEvent, hour_of};
 use deja_core::api_key::{ApiKey, PlainKey};
-use deja_core::cache::{Frame, LabelSource, Labelled, Met, Scope};
+use deja_core::cache::{Frame, LabelSource, Labelled, Met, Readings, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
 use deja_core::engine::{
@@ -361,6 +361,7 @@ impl Bench {
         let parts = Parts {
             store: store.clone(),
             embedder: embedder.clone(),
+            readings: readings(),
             providers: Arc::new(FakeProviders(provider.clone())),
             prices: Arc::new(PriceBook::new(PriceTable::parse(PRICES.as_bytes()).unwrap(), source)),
             tokens: tokens.clone(),
@@ -395,6 +396,7 @@ impl Bench {
         let parts = Parts {
             store: self.store.clone(),
             embedder: self.embedder.clone(),
+            readings: readings(),
             providers: Arc::new(FakeProviders(self.provider.clone())),
             prices: Arc::new(PriceBook::compiled_in()),
             tokens: self.tokens.clone(),
@@ -494,6 +496,13 @@ async fn admission(
     };
     store.create_key(&api_key, &change()).await.unwrap();
     store.admit(&key.hash()).await.unwrap().unwrap()
+}
+
+/// A reader for whom "insure" makes it another question.
+fn readings() -> Arc<Readings> {
+    Arc::new(Readings::new(|one: &str, other: &str| {
+        Some(if one.contains("insure") == other.contains("insure") { 5.0 } else { -5.0 })
+    }))
 }
 
 /// Settings under which the fake's paraphrases answer each other: they differ by a number, which the guard refuses.

@@ -117,6 +117,12 @@ impl Encoder {
         Some(out)
     }
 
+    /// The number that the head makes of one text. `None` if [`Self::encode`] gives none, or the weights have no head.
+    pub(crate) fn score(&self, text: &[u32], scratch: &mut Scratch) -> Option<f32> {
+        let (vector, head) = (self.encode(&[text], scratch)?, self.image.head()?);
+        Some(vector.iter().zip(head.weights).fold(head.bias, |sum, (v, weight)| sum + v * weight))
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "calls into code compiled for an instruction set")]
     fn run(&self, texts: &[&[u32]], scratch: &mut Scratch, out: &mut Vec<f32>) -> Option<()> {

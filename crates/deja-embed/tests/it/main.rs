@@ -4,6 +4,7 @@
 
 mod directory;
 mod golden;
+mod pair;
 mod pool;
 mod text;
 mod unread;

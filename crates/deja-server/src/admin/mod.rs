@@ -13,6 +13,7 @@ use deja_core::admin::{
     Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, members, operators, prices, projects,
     providers, quality, second_factor, tokens, transfer,
 };
+use deja_core::cache::Readings;
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
 use deja_core::store::{EntryFilter, Store};
@@ -23,6 +24,8 @@ pub use reply::{
     PriceView, ProjectView, ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
 pub use tune::{EstimateView, PointView, SettingView, TuneView};
+
+use deja_embed::PairReader;
 
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::passwords::Passwords;
@@ -41,6 +44,7 @@ pub fn over(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_
             deja_providers::check_url(url, allow_private).map_err(|error| error.to_string())
         },
         public_url: public_url.to_owned(),
+        readings: Arc::new(Readings::new(PairReader::default())),
         embedder: None,
         providers: None,
         imported: Arc::default(),

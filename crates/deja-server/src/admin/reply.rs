@@ -104,7 +104,7 @@ pub struct ProjectView {
     pub default_threshold: Option<f64>,
     /// The least threshold: queries that ask for less get this one; null if there is none.
     pub minimum_threshold: Option<f64>,
-    /// `off`, `standard` or `strict`.
+    /// `off`, `standard`, `strict` or `thorough`.
     pub guard: String,
     /// Samples of queries kept at most; 0 keeps none.
     pub samples: u64,

@@ -41,7 +41,7 @@ pub struct EstimateView {
     pub labels: usize,
 }
 
-/// A threshold, and `off`, `standard` or `strict`.
+/// A threshold, and `off`, `standard`, `strict` or `thorough`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingView {
     pub threshold: f64,

@@ -152,7 +152,7 @@ pub struct GuardInfo {
     similarity: f32,
     /// Identifier (UUID) of the entry.
     entry: String,
-    /// What is different: `numbers`, `negation`, `opposite`, `name`, `order`, `extra condition` or `words`.
+    /// What is different: `numbers`, `negation`, `opposite`, `name`, `order`, `extra condition`, `words` or `meaning`.
     reason: &'static str,
     /// How sure the guard is that one answer serves both prompts, 0 to 1.
     score: f32,

@@ -161,7 +161,7 @@ fn charts(quality: &Quality) -> [Chart; 2] {
     let labels: Vec<Label> =
         of(Guard::Off).map(|point| Label::plain(format!("{:.2}", point.setting.threshold.get()))).collect();
     let lines = |value: fn(&Point) -> Option<f64>| {
-        let colours = [(Guard::Off, 4), (Guard::Standard, 1), (Guard::Strict, 2)];
+        let colours = [(Guard::Off, 4), (Guard::Standard, 1), (Guard::Strict, 2), (Guard::Thorough, 3)];
         colours.map(|(guard, colour)| Series::gaps(guard.as_str(), colour, of(guard).map(value))).to_vec()
     };
     let chart = |id, title, series, none| Chart {

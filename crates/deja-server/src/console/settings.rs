@@ -32,7 +32,7 @@ pub(super) struct SettingsPage {
     frame: Frame,
     slug: String,
     form: SettingsForm,
-    guards: [(&'static str, &'static str); 3],
+    guards: [(&'static str, &'static str); 4],
     /// How much the project's model was asked today.
     asked: String,
     /// Why the project's model is never asked, if that is so.
@@ -326,6 +326,7 @@ const fn title(guard: Guard) -> &'static str {
         Guard::Off => "Off",
         Guard::Standard => "Standard",
         Guard::Strict => "Strict",
+        Guard::Thorough => "Thorough",
     }
 }
 

@@ -583,7 +583,7 @@ fn a_project_without_samples_is_tuned_to_nothing() {
     );
     assert!(told.ends_with("label samples on the console's page Quality.\n"), "{told}");
     let curve = deja.json(&["tune", "--project", "a", "--json"])["curve"].clone();
-    assert_eq!(curve.as_array().unwrap().len(), 75);
+    assert_eq!(curve.as_array().unwrap().len(), 100);
     let refused = deja.run(&["tune", "--project", "a", "--apply", "--yes"]);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!((refused.status.code(), told.contains("advise no setting")), (Some(2), true), "{told}");

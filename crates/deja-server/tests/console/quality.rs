@@ -97,7 +97,7 @@ async fn the_curve_is_of_own_traffic_and_says_what_is_not_known() {
     assert_eq!(row(&off, "#curve", 11), "0.85 100.0% not known – $2.00 Apply…");
     assert_eq!(row(&off, "#curve", 22), "0.96 50.0% not known – $1.00 Apply…");
     let csv = member.get("/console/p/sampled/quality/curve.csv").await.body;
-    assert_eq!(csv.lines().count(), 1 + 75);
+    assert_eq!(csv.lines().count(), 1 + 100);
     assert!(csv.contains("\n0.85,standard,0.5000,,,,0,1\n"), "{csv}");
     assert_eq!(member.get("/console/p/sampled/quality/other.csv").await.status, 404);
 }

@@ -223,7 +223,7 @@ async fn settings_are_checked_kept_and_shown() {
     loose.remove(7);
     loose[5] = ("guard", "loose");
     let page = owner.post("/console/p/shop/settings", &loose).await;
-    assert!(page.one("[role=alert]").contains("use off, standard or strict"), "{}", page.text());
+    assert!(page.one("[role=alert]").contains("use off, standard, strict or thorough"), "{}", page.text());
     loose[5] = ("guard", "");
     owner.submit("/console/p/shop/settings", &loose).await;
     let kept = world.reload("shop").await.settings;

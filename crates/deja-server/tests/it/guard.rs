@@ -110,7 +110,10 @@ fn a_project_chooses_how_strict_it_is() {
     }
     let output = world.deja.try_cli(&["project", "set", &tenant.slug, "--guard", "loose"]);
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("use off, standard or strict"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("use off, standard, strict or thorough"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -161,4 +164,30 @@ fn refusals_are_counted_by_reason() {
         let line = format!(r#"deja_guard_refusals_total{{reason="{reason}"}} 1"#);
         assert!(text.lines().any(|said| said == line), "{line} in {text}");
     }
+}
+
+#[test]
+fn thorough_reads_what_standard_lets_pass() {
+    const INSURE: &str = "Can I insure a car with a cracked windscreen?";
+    const DRIVE: &str = "Can I drive with a cracked windscreen?";
+    const JOIN: &str = "How do I join the gym?";
+    const MEMBER: &str = "How do I become a member of the gym?";
+    let tenant = World::shared().tenant("guard-thorough");
+    let set = |guard: &str| tenant.deja.cli(&["project", "set", &tenant.slug, "--guard", guard]);
+    for prompt in [INSURE, JOIN] {
+        ask(&tenant, prompt, 0.85, "cars");
+    }
+    set("thorough");
+    let other = ask(&tenant, DRIVE, 0.85, "cars");
+    assert_eq!(refused(&other).as_deref(), Some("meaning"), "{}", other.text());
+    assert_eq!(other.json()["response"], answer_to(DRIVE));
+    assert!(other.json()["debug"]["guard"]["score"].as_f64().unwrap() < 0.12);
+    for _ in 0..2 {
+        let same = ask(&tenant, MEMBER, 0.85, "cars");
+        assert_eq!((&same.json()["cache_hit"], refused(&same)), (&json!(true), None), "{}", same.text());
+    }
+    // Without it the words alone let it pass.
+    ask(&tenant, INSURE, 0.85, "other cars");
+    set("standard");
+    assert_eq!(ask(&tenant, DRIVE, 0.85, "other cars").json()["cache_hit"], true);
 }

@@ -74,7 +74,7 @@ fn tuning_shows_own_traffic_and_claims_nothing_without_labels() {
         (&view["hit_rate"], &view["wrong"], &view["advised"]),
         (&json!(0.5), &Value::Null, &Value::Null)
     );
-    assert_eq!(view["curve"].as_array().unwrap().len(), 75);
+    assert_eq!(view["curve"].as_array().unwrap().len(), 100);
     assert_eq!(view["present"], json!({"threshold": 0.85, "guard": "standard"}));
 }
 

@@ -105,7 +105,7 @@ pub(super) struct Changed {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<f64>, example = 0.8)]
     minimum_threshold: Option<Chosen<Threshold>>,
-    /// `off`, `standard` or `strict`.
+    /// `off`, `standard`, `strict` or `thorough`.
     #[schema(value_type = Option<String>, example = "standard")]
     guard: Option<Guard>,
     /// Samples of queries kept at most; 0 deletes what is there.

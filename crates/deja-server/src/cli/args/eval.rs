@@ -18,7 +18,7 @@ pub(in crate::cli) struct EvalTask {
     #[arg(long = "threshold", value_name = "T", value_parser = threshold,
         default_values = ["0.75", "0.8", "0.85", "0.9", "0.95"])]
     pub(in crate::cli) thresholds: Vec<Threshold>,
-    /// How strictly a similar prompt is judged: off, standard or strict; may be given again. Without it: all three
+    /// How strictly a similar prompt is judged: off, standard, strict or thorough; may be given again. Without it: all four
     #[arg(long = "guard", value_name = "GUARD",
         default_values = Guard::ALL.map(Guard::as_str))]
     pub(in crate::cli) guards: Vec<Guard>,

@@ -103,7 +103,7 @@ pub(in crate::cli) struct Wanted {
     /// The least threshold: queries that ask for less get this one: 0 to 1, or none
     #[arg(long, value_name = "NUMBER", value_parser = threshold)]
     pub(in crate::cli) minimum_threshold: Option<Chosen<Threshold>>,
-    /// How strictly the guard compares the words of two prompts: off, standard or strict
+    /// How strictly the guard compares the words of two prompts: off, standard, strict or thorough
     #[arg(long)]
     pub(in crate::cli) guard: Option<Guard>,
     /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there

@@ -10,7 +10,7 @@ use super::report::{Ranking, digits};
 const SIDE: f64 = 400.0;
 const MARGIN: f64 = 50.0;
 /// Colours that stand apart for the colour-blind too (Okabe and Ito), on white.
-const COLOURS: [&str; 3] = ["#0072b2", "#d55e00", "#009e73"];
+const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 fn x(recall: f64) -> f64 {
     MARGIN + recall * SIDE

@@ -1,5 +1,6 @@
 //! What a threshold and a guard would have served, and how much of it was right. Pure functions.
 
+use deja_core::cache::judge::{SAME, meaning};
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::project::Guard;
 use deja_guard::{LOWEST_THRESHOLD, Prompt};
@@ -10,6 +11,8 @@ pub(super) struct Compared {
     pub(super) b: Prompt,
     /// `None` if a prompt is longer than the embedder's window: it is never near anything.
     pub(super) similarity: Option<Similarity>,
+    /// What the reader of pairs says of them.
+    pub(super) logit: Option<f32>,
     /// Whether one answer serves both.
     pub(super) right: bool,
 }
@@ -24,7 +27,9 @@ impl Compared {
     fn passes(&self, threshold: f32, guard: Guard) -> bool {
         let Some(strictness) = guard.strictness() else { return true };
         let cosine = self.similarity.map_or(0.0, Similarity::get);
-        deja_guard::judge(&self.a, &self.b, cosine, threshold, strictness).refused.is_none()
+        let judged = deja_guard::judge(&self.a, &self.b, cosine, threshold, strictness);
+        let means_another = || meaning(self.logit, judged.score).is_some_and(|sure| sure < SAME);
+        judged.refused.is_none() && !(guard == Guard::Thorough && means_another())
     }
 
     /// The highest threshold at which the pair is served; what is served at none, or only where the guard is off,
@@ -127,7 +132,7 @@ mod tests {
 
     fn compared(a: &str, b: &str, similarity: f32, right: bool) -> Compared {
         let similarity = Some(Similarity::from_cosine(similarity));
-        Compared { a: Prompt::read(a), b: Prompt::read(b), similarity, right }
+        Compared { a: Prompt::read(a), b: Prompt::read(b), similarity, logit: None, right }
     }
 
     #[test]

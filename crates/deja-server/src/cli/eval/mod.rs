@@ -12,7 +12,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use deja_core::cache::ReadsPairs;
 use deja_core::embedding::{Embedder, Embedding};
+use deja_core::project::Guard;
+use deja_embed::PairReader;
 use deja_guard::{Prompt, Strictness};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -35,7 +38,8 @@ pub(super) async fn run(task: EvalTask, config: &Config, out: &mut dyn Write) ->
     let began = Instant::now();
     let vectors = embed(&pairs, &*embedder, config.embedder.threads).await?;
     let embed_ms = began.elapsed().as_secs_f64() * 1e3 / vectors.len().max(1) as f64;
-    let compared: Vec<Compared> = pairs.iter().map(|pair| compare(pair, &vectors)).collect();
+    let reader = task.guards.contains(&Guard::Thorough).then(PairReader::default);
+    let compared: Vec<Compared> = pairs.iter().map(|pair| compare(pair, &vectors, reader.as_ref())).collect();
     let taken =
         Taken { embedder: embedder.id().to_string(), embed_ms, judge_us: judge_us(&pairs, &compared) };
     let kinds: Option<Vec<String>> = task.by_kind.then(|| pairs.into_iter().map(|pair| pair.kind).collect());
@@ -66,10 +70,11 @@ async fn embed<'a>(
     vectors.buffer_unordered(at_once.max(1)).try_collect().await
 }
 
-fn compare(pair: &Pair, vectors: &HashMap<&str, Option<Embedding>>) -> Compared {
+fn compare(pair: &Pair, vectors: &HashMap<&str, Option<Embedding>>, reader: Option<&PairReader>) -> Compared {
     let vector = |text: &str| vectors.get(text).and_then(Option::as_ref);
     let similarity = vector(&pair.a).zip(vector(&pair.b)).map(|(a, b)| a.similarity(b));
-    Compared { a: Prompt::read(&pair.a), b: Prompt::read(&pair.b), similarity, right: pair.label }
+    let logit = reader.and_then(|reader| reader.same(&pair.a, &pair.b));
+    Compared { a: Prompt::read(&pair.a), b: Prompt::read(&pair.b), similarity, logit, right: pair.label }
 }
 
 /// Microseconds that a candidate takes, as in the cache: its prompt is read anew for each judgement.
