@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use deja_embed::Model;
+use deja_core::cache::ReadsPairs;
+use deja_embed::{Model, PairReader};
 
 fn embed(criterion: &mut Criterion) {
     let Ok(model) = Model::builtin() else { return };
@@ -18,6 +19,9 @@ fn embed(criterion: &mut Criterion) {
     group.bench_function("batch of 32 x 16 tokens", |b| b.iter(|| black_box(session.encode(&batch))));
     let text = "How do I activate my new credit card before travelling to Spain next week?";
     group.bench_function("tokenizer, 16 tokens", |b| b.iter(|| black_box(session.tokenize(text))));
+    let (reader, other) =
+        (PairReader::default(), "What do I do to make a new card work before a journey to Spain?");
+    group.bench_function("pair, 31 tokens", |b| b.iter(|| black_box(reader.same(text, other))));
     group.bench_function("load", |b| b.iter(|| black_box(Model::builtin().is_ok())));
     group.finish();
 }
