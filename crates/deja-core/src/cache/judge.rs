@@ -26,7 +26,7 @@ const WORDS: f32 = 0.5;
 /// The score of the same text.
 const CERTAIN: f32 = 1.0;
 /// What a pair needs of both together ([`meaning`]).
-pub const SAME: f32 = 0.12;
+const SAME: f32 = 0.12;
 
 /// The judgement of one candidate, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -260,25 +260,29 @@ impl<'a> Judge<'a> {
         if let Some(reason) = refused {
             return Some(Verdict::Refused { reason, score });
         }
-        let score = self.meaning(prompt, score)?;
-        (score < SAME).then_some(Verdict::Refused { reason: Reason::Meaning, score })
+        let score = self.other_meaning(prompt, score)?;
+        Some(Verdict::Refused { reason: Reason::Meaning, score })
     }
 
-    /// How sure the reader and the words are together that one answer serves both prompts, 0 to 1; `None` if that is certain, or if
-    /// nobody reads them.
-    fn meaning(&self, prompt: &Stored<'_>, score: f32) -> Option<f32> {
+    /// As [`other_meaning`], of the asked prompt and this one. What is certain is not read.
+    fn other_meaning(&self, prompt: &Stored<'_>, score: f32) -> Option<f32> {
         let (readings, project) = self.readings.filter(|_| score < CERTAIN)?;
         let read = || {
             self.pairs.fetch_add(1, Relaxed);
             readings.of(project, self.asked, prompt.text)
         };
-        meaning(*prompt.logit.get_or_init(read), score)
+        other_meaning(*prompt.logit.get_or_init(read), score)
     }
 }
 
-/// How sure a reader that says `logit` and words with this score are together that one answer serves both prompts, 0 to 1. `None`
-/// if the words are certain, or if nobody reads the prompts.
-pub fn meaning(logit: Option<f32>, score: f32) -> Option<f32> {
+/// How sure a reader that says `logit` and words with this score are together that one answer serves both prompts, 0 to 1, if that is
+/// not enough; `None` if the pair passes.
+pub fn other_meaning(logit: Option<f32>, score: f32) -> Option<f32> {
+    meaning(logit, score).filter(|sure| *sure < SAME)
+}
+
+/// How sure both are together, 0 to 1. `None` if the words are certain, or if nobody reads the prompts.
+fn meaning(logit: Option<f32>, score: f32) -> Option<f32> {
     let logit = logit.filter(|_| score < CERTAIN)?;
     let words = (score / (1.0 - score)).ln();
     Some(1.0 / (1.0 + (-logit - WORDS * words).exp()))

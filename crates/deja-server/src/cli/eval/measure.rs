@@ -1,6 +1,6 @@
 //! What a threshold and a guard would have served, and how much of it was right. Pure functions.
 
-use deja_core::cache::judge::{SAME, meaning};
+use deja_core::cache::judge::other_meaning;
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::project::Guard;
 use deja_guard::{LOWEST_THRESHOLD, Prompt};
@@ -28,8 +28,8 @@ impl Compared {
         let Some(strictness) = guard.strictness() else { return true };
         let cosine = self.similarity.map_or(0.0, Similarity::get);
         let judged = deja_guard::judge(&self.a, &self.b, cosine, threshold, strictness);
-        let means_another = || meaning(self.logit, judged.score).is_some_and(|sure| sure < SAME);
-        judged.refused.is_none() && !(guard == Guard::Thorough && means_another())
+        let is_other = || guard == Guard::Thorough && other_meaning(self.logit, judged.score).is_some();
+        judged.refused.is_none() && !is_other()
     }
 
     /// The highest threshold at which the pair is served; what is served at none, or only where the guard is off,
