@@ -1,5 +1,6 @@
 //! The port to LLM providers: calls, how they fail, and which of them a project's request goes to.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -257,13 +258,38 @@ pub struct Forwarded {
 pub enum Route {
     /// This one.
     To(Arc<dyn Provider>),
-    /// The model is known, but deja has no credentials for its provider.
-    NoCredentials {
-        /// The provider's name.
-        provider: &'static str,
-    },
+    /// The model is known, but deja has no key for its provider.
+    NoCredentials(Keyless),
     /// No provider is known for it.
     Unsupported,
+}
+
+/// A provider that deja has no key for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keyless {
+    /// A built-in one of this name, whose key is not in the server's environment.
+    BuiltIn(&'static str),
+    /// A project's own one of this name. Its key was sealed under another master key, or is damaged.
+    Own(String),
+}
+
+impl Keyless {
+    /// The provider's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn(name) => name,
+            Self::Own(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Keyless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(name) => write!(f, "deja has no key for {name}"),
+            Self::Own(name) => write!(f, "deja cannot open the key of the provider '{name}'"),
+        }
+    }
 }
 
 /// Finds the provider of a model.

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::engine::upstream::Upstream;
 use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, PriceList, price_for};
-use crate::provider::{Completion, Endpoint, Length, Provider, ProviderError, Providers, Route};
+use crate::provider::{Completion, Endpoint, Keyless, Length, Provider, ProviderError, Providers, Route};
 use crate::store::{Admission, StoreError};
 
 /// What a model is asked, as system text; the prompts follow as data.
@@ -37,9 +37,9 @@ pub(crate) struct Word {
 }
 
 /// Why a model cannot be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mute {
-    NoCredentials(&'static str),
+    NoCredentials(Keyless),
     NoProvider,
     UnknownPrice,
 }
@@ -61,7 +61,7 @@ impl Respondent {
     ) -> Result<Result<Self, Mute>, StoreError> {
         let provider = match providers.route(caller, model, None).await? {
             Route::To(provider) => provider,
-            Route::NoCredentials { provider } => return Ok(Err(Mute::NoCredentials(provider))),
+            Route::NoCredentials(keyless) => return Ok(Err(Mute::NoCredentials(keyless))),
             Route::Unsupported => return Ok(Err(Mute::NoProvider)),
         };
         let priced = price_for(&caller.project.settings, prices, provider.name(), None, model);

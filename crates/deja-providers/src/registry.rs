@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{Endpoint, Provider, ProviderConfig, ProviderKind, Route};
+use deja_core::provider::{Endpoint, Keyless, Provider, ProviderConfig, ProviderKind, Route};
 use reqwest::Url;
 use secrecy::SecretString;
 
@@ -88,7 +88,7 @@ impl Registry {
         let Some(family) = family_at(model, endpoint).filter(named) else { return Route::Unsupported };
         match self.of(family) {
             Some(provider) => Route::To(Arc::clone(provider)),
-            None => Route::NoCredentials { provider: family.name() },
+            None => Route::NoCredentials(Keyless::BuiltIn(family.name())),
         }
     }
 

@@ -61,7 +61,7 @@ async fn respondent(by: &Acting<'_>, project: &Project, name: &str) -> Result<Re
     found.map_err(|mute| {
         let name = shown(name);
         AdminError::Invalid(match mute {
-            Mute::NoCredentials(provider) => format!("there are no credentials for {provider}"),
+            Mute::NoCredentials(keyless) => keyless.to_string(),
             Mute::NoProvider => format!("no provider answers the model '{name}'"),
             Mute::UnknownPrice => format!("the price of '{name}' is unknown: set it with deja price set"),
         })

@@ -262,7 +262,7 @@ impl Engine {
 pub(super) fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
     match &call.route {
         Route::To(provider) => Ok(&**provider),
-        Route::NoCredentials { provider } => Err(QueryError::NoCredentials { provider }),
+        Route::NoCredentials(keyless) => Err(QueryError::NoCredentials(keyless.clone())),
         Route::Unsupported => Err(QueryError::ModelNotSupported { model: call.query.model.clone() }),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::analytics::RefusedFor;
 use crate::embedding::EmbedError;
-use crate::provider::{FailureClass, ProviderError};
+use crate::provider::{FailureClass, Keyless, ProviderError};
 use crate::store::StoreError;
 
 /// What a key is not for.
@@ -63,12 +63,9 @@ pub enum QueryError {
     /// The provider's answer to a request in a wire format was no complete answer, or nobody waited for it.
     #[error("no complete answer")]
     Unfinished,
-    /// The model's provider has no credentials here.
-    #[error("deja has no credentials for provider {provider}")]
-    NoCredentials {
-        /// The provider's name.
-        provider: &'static str,
-    },
+    /// deja has no key for the model's provider.
+    #[error("{0}")]
+    NoCredentials(Keyless),
     /// Too much to do: try again in a moment.
     #[error("overloaded")]
     Overloaded,
@@ -101,7 +98,7 @@ impl Cause for QueryError {
             Self::NotCached => "not_cached",
             Self::Declined(class) => class.map_or("provider_declined", FailureClass::code),
             Self::Unfinished => "unfinished",
-            Self::NoCredentials { .. } => "provider_not_configured",
+            Self::NoCredentials(_) => "provider_not_configured",
             Self::Overloaded => "overloaded",
             Self::DeadlineExceeded => "query_timeout",
             Self::Unavailable(_) => "unavailable",
@@ -137,7 +134,7 @@ impl QueryError {
                             | FailureClass::BadResponse
                     )
             }
-            Self::NoCredentials { .. } => !same_model,
+            Self::NoCredentials(_) => !same_model,
             Self::Forbidden(_)
             | Self::ModelNotSupported { .. }
             | Self::WrongEndpoint { .. }

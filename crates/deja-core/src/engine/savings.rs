@@ -65,7 +65,7 @@ impl Engine {
         let route = self.parts.providers.route(caller, &query.model, query.endpoint()).await;
         let provider = match &route {
             Ok(Route::To(provider)) => provider.name(),
-            Ok(Route::NoCredentials { provider }) => provider,
+            Ok(Route::NoCredentials(keyless)) => keyless.name(),
             Ok(Route::Unsupported) | Err(_) => &answer.provider,
         };
         let priced = price_for(&project.settings, &self.parts.prices.current(), provider, None, &query.model);

@@ -20,7 +20,7 @@ use deja_core::id::{EntryId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
-    Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Length, Provider, ProviderError,
+    Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Keyless, Length, Provider, ProviderError,
     Providers, Route, TokenCount, TokenCounter, TokenUsage,
 };
 use deja_core::request_log::{LogFilter, LoggedRequest};
@@ -261,7 +261,7 @@ impl Providers for FakeProviders {
     async fn route(&self, _: &Admission, model: &str, _: Option<Endpoint>) -> Result<Route, StoreError> {
         Ok(match model {
             unsupported if unsupported.starts_with("unsupported") => Route::Unsupported,
-            "bare" => Route::NoCredentials { provider: "fake" },
+            "bare" => Route::NoCredentials(Keyless::BuiltIn("fake")),
             _ => Route::To(self.0.clone()),
         })
     }

@@ -1,6 +1,6 @@
 //! Which provider answers a model, and what exactly is sent to it.
 
-use deja_core::provider::{Endpoint, Length, ProviderKind, Route};
+use deja_core::provider::{Endpoint, Keyless, Length, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, Registry, RegistryError};
 use secrecy::SecretString;
 use serde_json::{Value, json as value};
@@ -24,11 +24,11 @@ fn models_find_their_provider() {
     );
     assert!(matches!(
         registry.built_in("claude-opus-5", Some(Endpoint::Chat)),
-        Route::NoCredentials { provider: "anthropic" }
+        Route::NoCredentials(Keyless::BuiltIn("anthropic"))
     ));
     assert!(matches!(
         registry.built_in("gemini-2.5-pro", Some(Endpoint::Chat)),
-        Route::NoCredentials { provider: "google" }
+        Route::NoCredentials(Keyless::BuiltIn("google"))
     ));
     assert!(matches!(registry.built_in("llama3.2", Some(Endpoint::Chat)), Route::Unsupported));
     // None of these is one segment of Google's path.

@@ -7,7 +7,7 @@ use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE}
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
-use deja_core::provider::FailureClass;
+use deja_core::provider::{FailureClass, Keyless};
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -159,11 +159,14 @@ impl From<QueryError> for ApiError {
                 "model '{model}' is not supported: ask for a model of OpenAI, Anthropic or Google, or have your \
                  operator add its provider with `deja provider add`"
             )),
-            QueryError::NoCredentials { provider } => Self::Provider {
+            QueryError::NoCredentials(keyless) => Self::Provider {
                 code: "provider_not_configured",
-                cause: format!(
-                    "no credentials for {provider}: set its API key in the environment and restart"
-                ),
+                cause: match &keyless {
+                    Keyless::BuiltIn(_) => format!("{keyless}: set it in the environment and restart"),
+                    Keyless::Own(_) => {
+                        format!("{keyless}: type the key again in the console, under Providers")
+                    }
+                },
                 retry_after: None,
             },
             // These end requests in wire formats only, which tell them in their own words.

@@ -8,7 +8,7 @@ use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers as _, Route};
+use deja_core::provider::{Endpoint, Keyless, ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_core::store::Admission;
 use deja_providers::{Family, UrlError, check_url};
 use serde::Deserialize;
@@ -454,10 +454,24 @@ pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { mod
                 advice(error.class)
             )),
         },
-        Route::NoCredentials { provider } => Flash::bad(format!("The server has no key for {provider}.")),
+        Route::NoCredentials(keyless) => Flash::bad(unusable(&keyless)),
         Route::Unsupported => Flash::bad(format!("No provider is known for the model “{model}”.")),
     };
     visit.to(&format!("/console/p/{slug}/providers"), &flash)
+}
+
+/// What is wrong with the key of a provider, and what to do.
+pub(super) fn unusable(keyless: &Keyless) -> String {
+    match keyless {
+        Keyless::BuiltIn(provider) => {
+            format!("The server has no key for {provider}. Providers says which variable to set.")
+        }
+        Keyless::Own(provider) => {
+            format!(
+                "deja cannot open the key of the provider “{provider}”. Type the key again under Providers."
+            )
+        }
+    }
 }
 
 fn advice(class: deja_core::provider::FailureClass) -> &'static str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
-use deja_core::provider::{Endpoint, ProviderConfig, Providers, Route, binding};
+use deja_core::provider::{Endpoint, Keyless, ProviderConfig, Providers, Route, binding};
 use deja_core::store::{Admission, OwnProviders, Store, StoreError};
 use deja_providers::Registry;
 use moka::sync::Cache;
@@ -96,15 +96,19 @@ impl ProviderDirectory {
         Ok(own)
     }
 
-    /// The secret, which opens only for the provider and host it was sealed for.
-    fn secret(&self, config: &ProviderConfig) -> Result<Option<SecretString>, StoreError> {
-        let Some(sealed) = &config.sealed_secret else { return Ok(None) };
+    /// The way to a project's own provider.
+    fn to_own(&self, config: &ProviderConfig) -> Result<Route, StoreError> {
+        let Some(sealed) = &config.sealed_secret else {
+            return Ok(Route::To(self.registry.custom(config, None)));
+        };
         let corrupt = |what: &str| StoreError::Corrupt(format!("provider '{}': {what}", config.name));
         let url = Url::parse(&config.base_url).map_err(|_| corrupt("its URL cannot be read"))?;
-        let plain = self.vault.open(sealed, &binding(config.id, &url));
-        let plain = plain.map_err(|_| corrupt("its secret cannot be opened"))?;
+        // A secret opens only for the provider and host that it was sealed for.
+        let Ok(plain) = self.vault.open(sealed, &binding(config.id, &url)) else {
+            return Ok(Route::NoCredentials(Keyless::Own(config.name.clone())));
+        };
         let text = std::str::from_utf8(&plain).map_err(|_| corrupt("its secret is not text"))?;
-        Ok(Some(SecretString::from(text)))
+        Ok(Route::To(self.registry.custom(config, Some(SecretString::from(text)))))
     }
 }
 
@@ -117,7 +121,7 @@ impl Providers for ProviderDirectory {
         endpoint: Option<Endpoint>,
     ) -> Result<Route, StoreError> {
         match self.own(caller, model).await? {
-            Some(config) => Ok(Route::To(self.registry.custom(&config, self.secret(&config)?))),
+            Some(config) => self.to_own(&config),
             None => Ok(self.registry.built_in(model, endpoint)),
         }
     }

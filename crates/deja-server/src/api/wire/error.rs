@@ -232,7 +232,7 @@ mod tests {
     use std::time::Duration;
 
     use axum::body::to_bytes;
-    use deja_core::provider::{FailureClass, ProviderError};
+    use deja_core::provider::{FailureClass, Keyless, ProviderError};
     use serde_json::Value;
 
     use super::*;
@@ -246,7 +246,7 @@ mod tests {
             QueryError::ModelNotSupported { model: "m".into() },
             QueryError::WrongEndpoint { model: "m".into() },
             QueryError::NotCached,
-            QueryError::NoCredentials { provider: "p" },
+            QueryError::NoCredentials(Keyless::BuiltIn("p")),
             QueryError::Overloaded,
             QueryError::DeadlineExceeded,
             QueryError::Unavailable("why".into()),
@@ -338,8 +338,10 @@ mod tests {
             ),
         ];
         let failed = rows.map(|(class, row)| (of_provider(class), row));
-        let unconfigured =
-            (QueryError::NoCredentials { provider: "p" }, is_final(unreachable("provider_not_configured")));
+        let unconfigured = (
+            QueryError::NoCredentials(Keyless::BuiltIn("p")),
+            is_final(unreachable("provider_not_configured")),
+        );
         for (error, (code, status, kind, anthropic, google, again)) in
             failed.into_iter().chain([unconfigured])
         {

@@ -8,7 +8,7 @@ use deja_core::cache::{Hit, Refusal, Verdict};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Neighbour, Preview, QueryError, Reply, Source, Trace};
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, Providers as _, Route};
+use deja_core::provider::{Endpoint, Keyless, Providers as _, Route};
 use deja_core::store::Admission;
 
 use crate::api::error::RATE_LIMITED;
@@ -18,7 +18,7 @@ use crate::console::form::Problem;
 use crate::console::format;
 use crate::console::page::Visit;
 use crate::console::prices;
-use crate::console::providers::Models;
+use crate::console::providers::{self, Models};
 
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
@@ -136,8 +136,8 @@ enum There {
     Provider,
     /// Nobody: the model is unknown, or its provider has no such endpoint.
     Nobody,
-    /// The provider of this name, but the server has no key for it.
-    NoKey(&'static str),
+    /// A provider, but the server has no key for it.
+    NoKey(Keyless),
 }
 
 /// What a query or a request meets that the cache does not answer.
@@ -164,7 +164,7 @@ impl Beyond {
         };
         let there = match visit.console.app.providers().route(&caller, model, endpoint).await? {
             Route::To(provider) if endpoint.is_none_or(|at| provider.serves(at)) => There::Provider,
-            Route::NoCredentials { provider } => There::NoKey(provider),
+            Route::NoCredentials(keyless) => There::NoKey(keyless),
             Route::To(_) | Route::Unsupported => There::Nobody,
         };
         Ok(Self { asks, there })
@@ -191,12 +191,8 @@ impl Beyond {
             (There::Nobody, Asks::Request(_)) => {
                 "a request would be refused with 404, as nobody serves this model in this format".into()
             }
-            (There::NoKey(provider), Asks::Query) => {
-                format!("a query would get 500, as the server has no key for {provider}")
-            }
-            (There::NoKey(provider), Asks::Request(_)) => {
-                format!("a request would fail, as the server has no key for {provider}")
-            }
+            (There::NoKey(keyless), Asks::Query) => format!("a query would get 500, as {keyless}"),
+            (There::NoKey(keyless), Asks::Request(_)) => format!("a request would fail, as {keyless}"),
         }
     }
 
@@ -366,9 +362,7 @@ pub(super) fn refusal(error: QueryError) -> ConsoleError {
         QueryError::WrongEndpoint { model } => {
             format!("The provider of the model “{model}” has no endpoint of this format.")
         }
-        QueryError::NoCredentials { provider } => {
-            format!("The server has no key for {provider}. Providers says which variable to set.")
-        }
+        QueryError::NoCredentials(keyless) => providers::unusable(&keyless),
         QueryError::Provider(error) => {
             format!("The provider {} gave no answer: {}.", error.provider, error.class.code())
         }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::util::provider::{Family, INPUT_TOKENS, OUTPUT_TOKENS, answer_to};
 use crate::util::tenant::MODEL;
-use crate::util::{FakeProvider, Reaction, Tenant, World};
+use crate::util::{Deja, FakeProvider, Reaction, Tenant, World};
 
 #[test]
 fn a_custom_provider_answers_its_models_in_its_project_only() {
@@ -59,6 +59,34 @@ fn a_custom_provider_gets_its_own_secret() {
     add_with_secret(&tenant, &format!("{}/v1", own.url()), "m", "openai");
     tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "m"}));
     assert_eq!(own.calls("m")[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+}
+
+#[test]
+fn a_secret_of_another_master_key_is_told_and_stored_answers_are_served() {
+    let operators = FakeProvider::start();
+    let mut deja = Deja::on("", &operators);
+    let own = FakeProvider::start();
+    let (slug, key) = {
+        let tenant = Tenant::create(&deja, "another-master-key", &[]);
+        add_with_secret(&tenant, &format!("{}/v1", own.url()), "m", "openai");
+        tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "m"}));
+        (tenant.slug.clone(), tenant.key.clone())
+    };
+    assert!(deja.stop().success());
+    // The steps of docs/operations/monitoring.md for a lost master key.
+    let database = rusqlite::Connection::open(deja.data().join("deja.db")).unwrap();
+    assert_eq!(database.execute("DELETE FROM facts WHERE name = 'key_check'", []).unwrap(), 1);
+    drop(database);
+    deja.set("DEJA_MASTER_KEY", &"ab".repeat(32));
+    deja.restart();
+    let tenant = Tenant { deja: &deja, slug, key };
+    let stored = tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "m"}));
+    assert_eq!(stored["cache_hit"], true);
+    let missed = tenant.send(&json!({"prompt": "Why is the sky blue?", "model": "m"}));
+    missed.detail(500);
+    assert_eq!(missed.header("x-deja-error"), Some("provider_not_configured"));
+    deja.until_logged("cannot open the key of the provider 'house'", 1);
+    assert_eq!(own.calls("sky").len(), 0);
 }
 
 #[test]
