@@ -2,8 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use super::names::shown;
 use super::{Acting, AdminError};
 use crate::audit::AuditRow;
+use crate::id::ProjectId;
+use crate::project::Project;
 
 /// Rows in one answer at most.
 const MOST: usize = 10_000;
@@ -17,19 +20,23 @@ pub struct AuditLine {
     pub project: Option<String>,
 }
 
-/// For owners: the last changes, newest first: those in the project, or all.
-pub async fn list(by: &Acting<'_>, slug: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, AdminError> {
+/// The project that is called `name` in the log: by its slug, or by its id if it is gone.
+pub fn project_of(projects: &[Project], name: &str) -> Option<ProjectId> {
+    let known = projects.iter().find(|project| project.slug.as_str() == name);
+    known.map_or_else(|| name.parse().ok(), |project| Some(project.id))
+}
+
+/// For owners: the last changes, newest first: those in the project ([`project_of`]), or all.
+pub async fn list(by: &Acting<'_>, name: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, AdminError> {
     by.owners_only()?;
-    let project = match slug {
-        Some(slug) => Some(by.project(slug).await?.id),
-        None => None,
-    };
+    let projects = by.store().projects().await?;
+    let missing = |name: &str| AdminError::NotFound(format!("there is no project '{}'", shown(name)));
+    let project = name.map(|name| project_of(&projects, name).ok_or_else(|| missing(name))).transpose()?;
     let beyond = || AdminError::Invalid(format!("the limit must be from 1 to {MOST}")).about("limit");
     let limit = NonZeroUsize::new(limit).filter(|limit| limit.get() <= MOST).ok_or_else(beyond)?;
-    let names = by.store().projects().await?;
     let slug_of = |row: &AuditRow| {
         let id = row.change.project?;
-        let known = names.iter().find(|project| project.id == id);
+        let known = projects.iter().find(|project| project.id == id);
         Some(known.map_or_else(|| id.to_string(), |project| project.slug.to_string()))
     };
     let rows = by.store().changes(project, None, limit).await?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use askama::Template;
+use deja_core::admin::audit::project_of;
 use deja_core::id::ProjectId;
 use serde::Deserialize;
 
@@ -21,6 +22,8 @@ struct AuditPage {
     /// Slug and name.
     projects: Vec<(String, String)>,
     project: String,
+    /// Whether that is the id of a project that is gone.
+    gone: bool,
     rows: Vec<Row>,
     next: Option<String>,
     first: Option<String>,
@@ -46,8 +49,7 @@ pub(super) struct Asked {
 pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
     let store = visit.store();
     let projects = store.projects().await?;
-    let only =
-        projects.iter().find(|project| project.slug.as_str() == asked.project).map(|project| project.id);
+    let only = project_of(&projects, &asked.project);
     let unknown = only.is_none() && !asked.project.is_empty();
     let before = asked.before.parse().ok();
     let mut changes = if unknown {
@@ -74,7 +76,10 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
         detail: row.change.detail,
     });
     let problem = unknown.then(|| {
-        format!("There is no project “{}”. The rows of one that is gone stand under All.", asked.project)
+        format!(
+            "There is no project “{}”. The rows of a project that is gone stand under All, with its id.",
+            asked.project
+        )
     });
     let page = AuditPage {
         frame: visit.frame("Audit log", "audit").complaining(problem.as_deref()),
@@ -82,6 +87,7 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
         next,
         first: before.is_some().then(|| place("")),
         projects: projects.iter().map(|project| (project.slug.to_string(), project.name.clone())).collect(),
+        gone: only.is_some_and(|id| !slugs.contains_key(&id)),
         project: asked.project.clone(),
     };
     Ok(visit.page(&page))

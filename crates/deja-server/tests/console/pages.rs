@@ -7,6 +7,7 @@ use axum::http::Request;
 use deja_core::admin::keys;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::audit::{Actor, Change};
 use deja_core::id::EntryId;
 use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
@@ -177,6 +178,15 @@ async fn what_is_not_there_is_a_page_that_says_so() {
     let page = owner.get("/console/audit?project=gone").await;
     assert!(page.one("[role=alert]").contains("There is no project “gone”"), "{}", page.text());
     assert!(page.all("tbody tr").is_empty(), "and not the rows of all");
+    // One that is gone is asked for by its id, which stands in its rows.
+    let gone = world.project("Gone").await;
+    let change = Change::new(gone.created, Actor::Cli, "project.delete").within(gone.id).of("gone");
+    world.wired.store.delete_project(gone.id, &change).await.unwrap();
+    let row = format!("a[href='/console/audit?project={}']", gone.id);
+    assert!(!owner.get("/console/audit").await.all(&row).is_empty());
+    let page = owner.get(&format!("/console/audit?project={}", gone.id)).await;
+    assert_eq!(page.all(&row).len(), page.all("tbody tr").len());
+    assert_eq!(page.one("option[selected]"), format!("{} (deleted)", gone.id));
     // The API's errors stay JSON.
     let page = owner.get("/nowhere").await;
     assert_eq!((page.status, page.body.as_str()), (404, r#"{"detail":"Not found"}"#));

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{FakeProvider, Tenant, World, eventually};
@@ -106,6 +106,24 @@ fn a_deleted_project_takes_its_keys_with_it() {
     let again = World::shared().tenant("deleted");
     assert_eq!(again.post_as(&tenant.key, PATH, b"{}").status, 401);
     assert_eq!(again.ask_for("Who wrote Faust?")["cache_hit"], false);
+}
+
+#[test]
+fn the_changes_of_a_deleted_project_are_listed_by_its_id() {
+    let tenant = World::shared().tenant("gone-with-changes");
+    let listed = |options: &[&str]| -> Vec<Value> {
+        let listed = tenant.deja.try_cli(&[&["audit", "list", "--json"], options].concat());
+        serde_json::from_slice(&listed.stdout).unwrap()
+    };
+    let before = listed(&["--project", &tenant.slug]);
+    tenant.deja.cli(&["project", "delete", &tenant.slug, "--yes"]);
+    assert!(!tenant.deja.try_cli(&["audit", "list", "--project", &tenant.slug]).status.success());
+    let deleted = |row: &&Value| row["action"] == "project.delete" && row["subject"] == tenant.slug;
+    let all = listed(&[]);
+    let id = all.iter().find(deleted).unwrap()["project"].as_str().unwrap();
+    let after = listed(&["--project", id]);
+    assert_eq!(after.len(), before.len() + 1);
+    assert!(before.len() >= 2 && after.iter().all(|row| row["project"] == id), "{after:?}");
 }
 
 #[test]

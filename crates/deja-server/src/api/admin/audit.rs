@@ -16,7 +16,7 @@ use crate::admin::AuditView;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Wanted {
-    /// Only those in this project.
+    /// Only those in this project: its slug, or the id that its rows have if it is gone.
     #[param(value_type = Option<String>)]
     project: Option<String>,
     /// Rows at most, 1 to 10,000; 50 if it is not given.

@@ -50,7 +50,7 @@ pub(in crate::cli) enum AuditTask {
     /// The last changes, newest first
     #[command(after_help = "Example:\n  deja audit list --project my-team --limit 20")]
     List {
-        /// Only changes in this project
+        /// Only changes in this project. The rows of a project that is gone have its id, which is taken too
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
         /// How many changes to show at most, up to 10,000
