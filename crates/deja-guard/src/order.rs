@@ -1,13 +1,15 @@
 //! Who does what to whom: roles that two prompts of the same words may exchange.
 
 mod moves;
+mod phrases;
 
-use crate::align::{Alignment, light, opposite};
+use crate::align::{Alignment, Link, light, opposite};
 use crate::asked::Subject;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::scan::{Piece, text};
 use moves::{Crossed, undergone};
+use phrases::changed_places;
 
 /// What the order of the shared words says.
 #[derive(Default, Clone, Copy, Debug)]
@@ -109,7 +111,10 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
         }
     }
     order.inverted = if total == 0 { 0.0 } else { inverted as f32 / total as f32 };
-    order.swapped = exchanged;
+    order.swapped = exchanged
+        || !(voices || symmetric || unordered || own_words) && changed_places(a, b, pairs, &ranks)
+        || led_otherwise(a, b, alignment)
+        || !voices && another_does_it(a, b);
     // "A beats B" and "B loses to A": the relation and the roles are both turned round.
     let relation = |w: &Word| w.is(class::CONVERSE);
     let contrary = alignment.left.iter().any(|i| {
@@ -180,8 +185,28 @@ pub(crate) fn able(pieces: &[Piece]) -> Option<bool> {
     pieces.chunk_by(|a, b| a.sentence == b.sentence).filter_map(says).min()
 }
 
+/// Whether all words are the same, and one stands behind a preposition that says something else.
+fn led_otherwise(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    const APART: [(&str, &str); 3] = [("as", "with"), ("as", "to"), ("about", "for")];
+    let same = alignment.left.is_empty() && alignment.right.is_empty();
+    let apart = |x: &str, y: &str| APART.iter().any(|pair| *pair == (x, y) || *pair == (y, x));
+    same && alignment.pairs.iter().any(|(i, j, _)| apart(&a.words[*i].lead, &b.words[*j].lead))
+}
+
+/// "My dog bit another dog", "another dog bit my dog": two of one name, and it is the first or the second that is another one.
+fn another_does_it(a: &Prompt, b: &Prompt) -> bool {
+    let first = |prompt: &Prompt| {
+        let other = prompt.words.iter().position(|word| word.text == "another")? + 1;
+        let noun = &prompt.words.get(other)?.stem;
+        let mut named = (0..prompt.words.len()).filter(|at| prompt.words[*at].stem == *noun);
+        let places = (named.next(), named.next(), named.next());
+        matches!(places, (_, Some(_), None)).then(|| (noun.clone(), places.0 == Some(other)))
+    };
+    matches!((first(a), first(b)), (Some((x, one)), Some((y, other))) if x == y && one != other)
+}
+
 /// For each pair in the order of the first prompt, its place in the order of the second.
-fn ranks(pairs: &[(usize, usize, crate::align::Link)]) -> Vec<usize> {
+fn ranks(pairs: &[(usize, usize, Link)]) -> Vec<usize> {
     pairs.iter().map(|(_, j, _)| pairs.iter().filter(|(_, other, _)| other < j).count()).collect()
 }
 

@@ -41,3 +41,73 @@ fn what_moved_and_says_the_same() {
         0.92,
     );
 }
+
+#[test]
+fn parties_of_several_words_do_it_to_each_other() {
+    for cosine in [0.88, 0.92, 0.98] {
+        all_refused(
+            &[
+                ("How do taxes influence house prices?", "How do house prices influence taxes?"),
+                ("how does inflation affect interest rates", "how do interest rates affect inflation"),
+                ("Does poverty cause mental illness?", "Does mental illness cause poverty?"),
+                ("Can a small company sue a bank?", "Can a bank sue a small company?"),
+                ("my son hit another kid at school, what now", "another kid hit my son at school, what now"),
+                ("Another dog bit my dog, am I liable?", "My dog bit another dog, am I liable?"),
+            ],
+            cosine,
+        );
+    }
+    all_passed(
+        &[
+            (
+                "My kitchen sink drains really slowly, what can I do about it?",
+                "How can I fix a slow-draining kitchen sink?",
+            ),
+            ("iphone 13 battery replacement cost", "how much does it cost to replace an iphone 13 battery"),
+            ("Can I mix baking soda with vinegar?", "Can I mix vinegar with baking soda?"),
+            (
+                "Do interest rates and house prices move together?",
+                "Do house prices and interest rates move together?",
+            ),
+            (
+                "Can you eat figs, red apples, pears and plums raw?",
+                "Can you eat red apples, pears, plums and figs raw?",
+            ),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn another_preposition_asks_something_else() {
+    all_refused(
+        &[
+            ("how do i stretch prior to running", "how do i stretch following running"),
+            ("Can I eat in advance of surgery?", "Can I eat subsequent to surgery?"),
+            ("Can I sell my house with a mortgage?", "Can I sell my house after the mortgage?"),
+            ("Can I get a loan with a guarantor?", "Can I get a loan as a guarantor?"),
+            ("how do i log in as an admin", "how do i log in to an admin"),
+            ("Who wrote the book about the queen?", "Who wrote the book for the queen?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Can I eat prior to surgery?", "Can I eat before surgery?"),
+            ("what is the mortgage calculator for", "tell me about the mortgage calculator"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn how_far_it_goes_is_part_of_the_question() {
+    all_refused(
+        &[
+            ("How do I delete my account?", "How do I temporarily delete my account?"),
+            ("How do I partially cancel my order?", "How do I cancel my order?"),
+            ("How do I train for a marathon?", "How do I train for a half marathon?"),
+        ],
+        0.92,
+    );
+}
