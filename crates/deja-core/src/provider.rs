@@ -286,8 +286,8 @@ impl Keyless {
 impl fmt::Display for Keyless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn(name) => write!(f, "deja has no key for {name}"),
-            Self::Own(name) => write!(f, "deja cannot open the key of the provider '{name}'"),
+            Self::BuiltIn(name) => write!(f, "the server has no key for {name}"),
+            Self::Own(name) => write!(f, "the server cannot open the key of the provider '{name}'"),
         }
     }
 }

@@ -31,7 +31,7 @@ pub async fn set(
 ) -> Result<(), AdminError> {
     let model = model_of(model).map_err(|error| error.about("model"))?;
     let price = |name, dollars| {
-        let wanted = "between 0 and 1000 US dollars per million tokens";
+        let wanted = "between 0.000001 and 1000 US dollars per million tokens, or 0";
         PicoUsdPerToken::from_dollars_per_million(dollars).ok_or_else(|| {
             AdminError::Invalid(format!("the price {dollars} is not allowed: use one {wanted}")).about(name)
         })

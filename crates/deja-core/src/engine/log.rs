@@ -113,6 +113,8 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
         Ending::Read(query) => (query.request.as_deref(), Some(query)),
     };
     let reply = ended.reply();
+    // Of a request that is passed on unread no prompt is known.
+    let prompt = query.map(|query| query.prompt.as_str()).filter(|prompt| !prompt.is_empty());
     LoggedRequest {
         project: event.project,
         at: event.at,
@@ -121,8 +123,8 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
         surface: event.surface,
         model: event.model[..event.model.floor_char_boundary(NAME)].to_owned(),
         context: ContextKey::of(event.context),
-        asked: query.map(|query| PromptHash::of(&query.prompt)),
-        text: query.filter(|_| texts).map(|query| kept_text(&query.prompt)),
+        asked: prompt.map(PromptHash::of),
+        text: prompt.filter(|_| texts).map(kept_text),
         outcome: event.outcome,
         cause: cause(query, ended),
         joined: reply.is_some_and(|reply| reply.trace.joined),

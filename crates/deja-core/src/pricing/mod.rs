@@ -33,10 +33,11 @@ impl PicoUsdPerToken {
         (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
     }
 
-    /// As [`PicoUsdPerToken::from_dollars_per_token`], for the unit that price lists use.
+    /// As [`PicoUsdPerToken::from_dollars_per_token`], for the unit that price lists use. `None` also for a price that would be
+    /// rounded to none.
     pub(crate) fn from_dollars_per_million(dollars: f64) -> Option<Self> {
         let pico = (dollars * 1e6).round();
-        (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
+        (dollars == 0.0 || dollars > 0.0 && (1.0..=MAX).contains(&pico)).then_some(Self(pico as u64))
     }
 
     /// The price of a million tokens in dollars, for people.
@@ -138,7 +139,7 @@ mod tests {
             assert_eq!(price, Some(PicoUsdPerToken(pico)));
             assert!((PicoUsdPerToken(pico).dollars_per_million() - dollars).abs() < f64::EPSILON);
         }
-        for none in [-0.1, 1_000.1, f64::NAN, f64::INFINITY] {
+        for none in [-0.1, 1e-7, 1_000.1, f64::NAN, f64::INFINITY] {
             assert_eq!(PicoUsdPerToken::from_dollars_per_million(none), None, "{none}");
         }
     }

@@ -118,6 +118,15 @@ async fn texts_are_kept_where_the_project_says_so_and_nothing_where_it_logs_noth
 }
 
 #[tokio::test]
+async fn a_request_whose_prompt_is_not_known_has_no_hash_and_no_text() {
+    let bench = Bench::with(ProjectSettings { request_texts_days: 1, ..unguarded() }, 100).await;
+    // As requests in a wire format are that are passed on unread.
+    bench.try_ask(query("")).await.unwrap();
+    let logged = bench.logged().await.pop().unwrap();
+    assert_eq!((logged.asked, logged.text), (None, None));
+}
+
+#[tokio::test]
 async fn one_busy_project_does_not_keep_another_out_of_its_log() {
     let bench = Bench::new().await;
     let other = Bench { caller: bench.another_project().await, ..bench.clone() };

@@ -136,6 +136,16 @@ fn saved_nothing(logged: &LoggedRequest) -> bool {
     matches!(logged.outcome, Outcome::ExactHit | Outcome::SemanticHit) && logged.saved == NanoUsd::ZERO
 }
 
+/// Whether the price of what an answer from the cache saved is unknown.
+fn unpriced(logged: &LoggedRequest, free: &BTreeSet<Arc<str>>) -> bool {
+    saved_nothing(logged) && !free.contains(logged.model.as_str())
+}
+
+/// What the context is called, if there is one.
+fn named_context(logged: &LoggedRequest, names: &Names) -> Option<String> {
+    (logged.context != ContextKey::WITHOUT).then(|| names.context(logged.context))
+}
+
 impl Row {
     fn of(visit: &Visit, names: &Names, free: &BTreeSet<Arc<str>>, row: LogRow) -> Self {
         let LogRow { number, logged } = row;
@@ -160,16 +170,12 @@ impl Row {
             }),
             model: model_name(&logged.model),
             surface: (logged.surface != Surface::Query).then(|| logged.surface.as_str()),
-            context: (logged.context != ContextKey::WITHOUT).then(|| names.context(logged.context)),
+            context: named_context(&logged, names),
             key: names.key(logged.key),
             latency: logged
                 .latency
                 .map_or("–".into(), |latency| format::millis(latency.as_secs_f64() * 1e3)),
-            saved: if saved_nothing(&logged) && !free.contains(logged.model.as_str()) {
-                "no price".into()
-            } else {
-                format::money(logged.saved)
-            },
+            saved: if unpriced(&logged, free) { "no price".into() } else { format::money(logged.saved) },
             cause: logged.cause,
             request: logged.request,
         }
@@ -443,15 +449,19 @@ async fn lines(
     if after.is_none() {
         writer.write_record(HEAD).map_err(failed)?;
     }
+    let unnamed = |error: ConsoleError| AdminError::Failed(format!("{error:?}"));
+    let project = &visit.seen().map_err(unnamed)?.project;
+    let names = Names::read(visit, rows.iter().map(|row| row.logged.context)).await.map_err(unnamed)?;
+    let free = free(visit, project, &rows).await.map_err(unnamed)?;
     for row in &rows {
-        writer.write_record(fields(&row.logged)).map_err(failed)?;
+        writer.write_record(fields(&row.logged, &names, &free)).map_err(failed)?;
     }
     let lines = writer.into_inner().map_err(|error| AdminError::Failed(error.to_string()))?;
     let more = rows.last().filter(|_| rows.len() == CHUNK.get());
     Ok((lines, more.map(|last| order.cursor(last))))
 }
 
-fn fields(logged: &LoggedRequest) -> [String; 17] {
+fn fields(logged: &LoggedRequest, names: &Names, free: &BTreeSet<Arc<str>>) -> [String; 17] {
     let text = |text: &Option<String>| text.as_deref().map(chart::cell).unwrap_or_default();
     let met = logged.met.as_ref();
     [
@@ -467,10 +477,10 @@ fn fields(logged: &LoggedRequest) -> [String; 17] {
         met.map(|met| met.met.as_str().to_owned()).unwrap_or_default(),
         met.map(|met| text(&met.reason)).unwrap_or_default(),
         chart::cell(&logged.model),
-        logged.context.0.to_string(),
+        named_context(logged, names).as_deref().map(chart::cell).unwrap_or_default(),
         logged.surface.as_str().into(),
-        logged.key.to_string(),
+        chart::cell(&names.key(logged.key)),
         logged.latency.map(|latency| latency.as_secs_f64().to_string()).unwrap_or_default(),
-        logged.saved.as_dollars().to_string(),
+        if unpriced(logged, free) { String::new() } else { logged.saved.as_dollars().to_string() },
     ]
 }

@@ -159,6 +159,7 @@ async fn a_viewer_sees_figures_and_hashes() {
     assert_eq!(viewer.get("/console/p/furnished/analytics/prompts.csv").await.status, 403);
     let csv = viewer.get("/console/p/furnished/requests/log.csv").await;
     assert!(csv.body.contains(&hash) && csv.body.contains("request-1"), "{}", csv.body);
+    assert!(csv.body.contains(&format!(",{number},")), "{}", csv.body);
     assert!(viewer.get("/console/p/furnished/quality").await.text().contains("Wrong among hits"));
     assert!(viewer.get("/console/p/furnished/keys").await.one("tbody th").contains("first"));
 }

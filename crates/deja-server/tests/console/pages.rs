@@ -450,7 +450,7 @@ async fn awkward_names_and_addresses_are_told_in_pages() {
     assert_eq!(page.attributes("#output", "value"), ["2"], "what was typed stays");
     for (field, value, told) in [
         ("model", "a b", "without blanks"),
-        ("output", "1001", "between 0 and 1000"),
+        ("output", "1001", "and 1000 US dollars per million"),
         ("input", "", "such as 1.5"),
     ] {
         let mut odd = vec![("model", "m"), ("input", "1"), ("output", "2")];

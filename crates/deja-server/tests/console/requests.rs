@@ -164,6 +164,8 @@ async fn a_file_has_all_that_pass_the_filter_and_each_once() {
     let lines: Vec<&str> = lines.collect();
     assert_eq!(lines.len(), 1201);
     assert!(lines[0].contains(",'=1+1,"), "no formula: {}", lines[0]);
+    // Names as on the page, and nothing where there is no context.
+    assert!(lines[0].contains(",gpt-4o-mini,,") && lines[0].ends_with(",Console,0.003,1.5"), "{}", lines[0]);
     assert_eq!(
         member.get("/console/p/furnished/requests/log.csv?outcome=miss").await.body.lines().count(),
         1

@@ -210,7 +210,7 @@ async fn settings_are_checked_kept_and_shown() {
     assert_eq!((settings.guard_model.as_deref(), settings.guard_budget.as_dollars()), (Some("gpt-4o"), 0.25));
     let page = owner.get("/console/p/shop/settings").await;
     assert!(page.one("#budget-hint").contains("Asked 0 today"));
-    assert!(page.one("#model-hint strong").contains("no credentials for openai"), "{}", page.text());
+    assert!(page.one("#model-hint strong").contains("the server has no key for openai"), "{}", page.text());
     let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "gpt-4o\nblend")];
     owner.submit("/console/p/shop/providers/new", &own).await;
     let page = owner.get("/console/p/shop/settings").await;

@@ -94,7 +94,7 @@ pub(super) struct Changed {
     /// Entries at most.
     #[schema(example = 100_000)]
     max_entries: Option<u64>,
-    /// Whether models share answers.
+    /// Whether models share answers on `/v1/cache/query`. The endpoints of the wire formats always compare the model.
     #[schema(example = false)]
     share_models: Option<bool>,
     /// The threshold of queries that name none, 0 to 1; `null` is 0.85.

@@ -108,12 +108,18 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     let body = match wanted.pace.filter(|_| wanted.rendering.stream) {
         Some(pace) => {
-            let whole = Duration::from_secs(entry.answer.output_tokens) / pace;
-            events::paced(body, whole, wanted.keep_alive)
+            let tokens = shown_tokens(&entry.answer.text, entry.answer.output_tokens);
+            events::paced(body, Duration::from_secs(tokens) / pace, wanted.keep_alive)
         }
         None => Body::from(body),
     };
     (headers, body).into_response()
+}
+
+/// The tokens of an answer that are seen. The count of a provider has those of hidden reasoning in it; a text has hardly ever more
+/// tokens than a third of its bytes.
+fn shown_tokens(text: &str, counted: u64) -> u64 {
+    counted.min(text.len().div_ceil(3) as u64)
 }
 
 /// An answer of the provider, as it comes. An answer that is read whole before it is sent takes room in `buffer`.
@@ -226,4 +232,16 @@ fn timing(trace: &Trace) -> String {
     times.extend(trace.provider.map(|time| ("provider", time)));
     let of = |(name, time): (&str, Duration)| format!("{name};dur={:.3}", time.as_secs_f64() * 1e3);
     times.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_reasoning_is_no_part_of_what_is_shown() {
+        assert_eq!(shown_tokens("eight words that stand for ten tokens, perhaps", 500), 16);
+        assert_eq!(shown_tokens("eight words that stand for ten tokens, perhaps", 10), 10);
+        assert_eq!(shown_tokens("", 500), 0);
+    }
 }

@@ -48,7 +48,8 @@ impl Controls {
         let context = asked.value(&CONTEXT, ClientControl::Context, &must_be, |text| {
             (text.len() <= limits.context_bytes).then(|| text.to_owned())
         })?;
-        let ttl = asked.value(&TTL, ClientControl::Ttl, "a whole number of seconds, 1 or more", seconds)?;
+        let ttl =
+            asked.value(&TTL, ClientControl::Ttl, "a whole number of seconds, 1 to 9999999999", seconds)?;
         let debug = asked.value(&DEBUG, ClientControl::Debug, "1 or 0", |text| match text {
             "1" => Some(true),
             "0" => Some(false),

@@ -94,7 +94,8 @@ pub(in crate::cli) struct Wanted {
     /// Entries kept at most
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(in crate::cli) max_entries: Option<u64>,
-    /// Whether an answer of one model may be served for another
+    /// Whether an answer of one model may be served for another, on /v1/cache/query. The endpoints of OpenAI, Anthropic
+    /// and Gemini always compare the model
     #[arg(long, value_name = "true|false")]
     pub(in crate::cli) share_models: Option<bool>,
     /// The threshold of queries that name none: 0 to 1, or default for 0.85
