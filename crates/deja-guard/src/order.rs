@@ -185,12 +185,20 @@ pub(crate) fn able(pieces: &[Piece]) -> Option<bool> {
     pieces.chunk_by(|a, b| a.sentence == b.sentence).filter_map(says).min()
 }
 
-/// Whether all words are the same, and one stands behind a preposition that says something else.
+/// Whether all words are the same, and one stands behind a preposition that says something else, or a verb before another particle:
+/// "take over a company", "take on a company".
 fn led_otherwise(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
-    const APART: [(&str, &str); 3] = [("as", "with"), ("as", "to"), ("about", "for")];
+    const PREPOSITIONS: [(&str, &str); 3] = [("as", "with"), ("as", "to"), ("about", "for")];
+    const PARTICLES: [(&str, &str); 3] = [("off", "up"), ("on", "over"), ("over", "up")];
+    let among = |pairs: &[(&str, &str)], x: &str, y: &str| pairs.contains(&(x, y)) || pairs.contains(&(y, x));
     let same = alignment.left.is_empty() && alignment.right.is_empty();
-    let apart = |x: &str, y: &str| APART.iter().any(|pair| *pair == (x, y) || *pair == (y, x));
-    same && alignment.pairs.iter().any(|(i, j, _)| apart(&a.words[*i].lead, &b.words[*j].lead))
+    let lead = |(i, j, _): &(usize, usize, Link)| among(&PREPOSITIONS, &a.words[*i].lead, &b.words[*j].lead);
+    let particle = || {
+        let mut differ = a.function.iter().zip(&b.function).filter(|(x, y)| x != y);
+        let one = (differ.next(), differ.next());
+        a.function.len() == b.function.len() && matches!(one, (Some((x, y)), None) if among(&PARTICLES, x, y))
+    };
+    same && (alignment.pairs.iter().any(lead) || particle())
 }
 
 /// "My dog bit another dog", "another dog bit my dog": two of one name, and it is the first or the second that is another one.

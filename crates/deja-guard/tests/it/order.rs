@@ -88,6 +88,7 @@ fn another_preposition_asks_something_else() {
             ("Can I get a loan with a guarantor?", "Can I get a loan as a guarantor?"),
             ("how do i log in as an admin", "how do i log in to an admin"),
             ("Who wrote the book about the queen?", "Who wrote the book for the queen?"),
+            ("How do I take over a company?", "How do I take on a company?"),
         ],
         0.92,
     );
