@@ -117,6 +117,9 @@ pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<En
         Some(Imported::Stored) => {}
         Some(Imported::Bad(reason)) => return Err(AdminError::Failed(reason)),
         Some(Imported::Expired) => return invalid("The entry stays deleted: it expired meanwhile."),
+        Some(Imported::There) if by.store().entry(project.id, id).await?.is_some() => {
+            return invalid("The entry is back already.");
+        }
         Some(Imported::There | Imported::WithoutSecret | Imported::LeftOut) | None => {
             return invalid("The entry stays deleted: its prompt has another answer meanwhile.");
         }

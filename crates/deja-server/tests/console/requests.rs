@@ -362,7 +362,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
     assert_eq!(page.one(".note"), "The entry is back.");
     assert_eq!(store.entry(project.id, entry).await.unwrap(), before);
     let page = member.submit("/console/p/furnished/cache/restore", &undo).await;
-    assert!(page.one("[role=alert]").contains("another answer meanwhile"), "{}", page.text());
+    assert!(page.one("[role=alert]").contains("back already"), "{}", page.text());
 
     let deleted = cache::delete(&world.acting(), "furnished", entry).await.unwrap().unwrap();
     let late = cache::Deleted { at: deleted.at.minus(Duration::from_mins(1)), ..deleted };
@@ -410,7 +410,7 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
     let page = member.get(list).await;
     assert_eq!(page.attributes("input[name=entry]", "value"), ids, "as they were");
     let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
-    assert!(page.one("[role=alert]").contains("another answer meanwhile"), "{}", page.text());
+    assert!(page.one("[role=alert]").contains("back already"), "{}", page.text());
     let rows = store.changes(Some(project.id), None, NonZeroUsize::MAX).await.unwrap();
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..4], ["entry.restore", "entry.restore", "entry.delete", "entry.delete"]);
