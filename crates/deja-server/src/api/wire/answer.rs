@@ -117,9 +117,9 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
 }
 
 /// The tokens of an answer that are seen. The count of a provider has those of hidden reasoning in it; a text has hardly ever more
-/// tokens than a third of its bytes.
+/// tokens than a third of its bytes. An answer without a text calls a tool.
 fn shown_tokens(text: &str, counted: u64) -> u64 {
-    counted.min(text.len().div_ceil(3) as u64)
+    if text.is_empty() { counted } else { counted.min(text.len().div_ceil(3) as u64) }
 }
 
 /// An answer of the provider, as it comes. An answer that is read whole before it is sent takes room in `buffer`.
@@ -242,6 +242,6 @@ mod tests {
     fn hidden_reasoning_is_no_part_of_what_is_shown() {
         assert_eq!(shown_tokens("eight words that stand for ten tokens, perhaps", 500), 16);
         assert_eq!(shown_tokens("eight words that stand for ten tokens, perhaps", 10), 10);
-        assert_eq!(shown_tokens("", 500), 0);
+        assert_eq!(shown_tokens("", 500), 500);
     }
 }
