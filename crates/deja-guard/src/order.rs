@@ -8,7 +8,7 @@ use crate::asked::Subject;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::{Governor, Prompt, Word, question};
 use crate::scan::{Piece, text};
-use moves::{Crossed, undergone};
+use moves::{Crossed, led, undergone};
 use phrases::changed_places;
 
 /// What the order of the shared words says.
@@ -185,20 +185,23 @@ pub(crate) fn able(pieces: &[Piece]) -> Option<bool> {
     pieces.chunk_by(|a, b| a.sentence == b.sentence).filter_map(says).min()
 }
 
-/// Whether all words are the same, and one stands behind a preposition that says something else, or a verb before another particle:
-/// "take over a company", "take on a company".
+/// Whether all words are the same, and one stands behind a preposition that says something else, or a verb before a particle that
+/// makes another verb of it: "take over a company", "take on a company".
 fn led_otherwise(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
     const PREPOSITIONS: [(&str, &str); 3] = [("as", "with"), ("as", "to"), ("about", "for")];
-    const PARTICLES: [(&str, &str); 3] = [("off", "up"), ("on", "over"), ("over", "up")];
-    let among = |pairs: &[(&str, &str)], x: &str, y: &str| pairs.contains(&(x, y)) || pairs.contains(&(y, x));
-    let same = alignment.left.is_empty() && alignment.right.is_empty();
-    let lead = |(i, j, _): &(usize, usize, Link)| among(&PREPOSITIONS, &a.words[*i].lead, &b.words[*j].lead);
-    let particle = || {
-        let mut differ = a.function.iter().zip(&b.function).filter(|(x, y)| x != y);
-        let one = (differ.next(), differ.next());
-        a.function.len() == b.function.len() && matches!(one, (Some((x, y)), None) if among(&PARTICLES, x, y))
+    const VERBS: [&str; 6] = ["break", "bring", "hold", "put", "set", "take"];
+    const PARTICLES: [&str; 7] = ["down", "in", "off", "on", "out", "over", "up"];
+    let particle = |prompt: &Prompt, at: usize| -> Option<&'static str> {
+        let behind = prompt.words.get(at + 1).and_then(|_| led(prompt, at + 1).first())?;
+        PARTICLES.into_iter().find(|particle| particle == behind)
     };
-    same && (alignment.pairs.iter().any(lead) || particle())
+    let apart = |(i, j, _): &(usize, usize, Link)| {
+        let (x, y) = (a.words[*i].lead.as_str(), b.words[*j].lead.as_str());
+        let verb = VERBS.contains(&a.words[*i].stem.as_str());
+        PREPOSITIONS.iter().any(|pair| *pair == (x, y) || *pair == (y, x))
+            || verb && matches!((particle(a, *i), particle(b, *j)), (Some(x), Some(y)) if x != y)
+    };
+    alignment.left.is_empty() && alignment.right.is_empty() && alignment.pairs.iter().any(apart)
 }
 
 /// "My dog bit another dog", "another dog bit my dog": two of one name, and it is the first or the second that is another one.

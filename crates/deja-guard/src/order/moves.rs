@@ -159,7 +159,7 @@ fn joint(prompt: &Prompt, first: usize, second: usize) -> Option<usize> {
 }
 
 /// The function words between a word and the one before it.
-fn led(prompt: &Prompt, at: usize) -> &[String] {
+pub(super) fn led(prompt: &Prompt, at: usize) -> &[String] {
     // The place of a word counts both before it.
     let small = |at: usize| usize::from(prompt.words[at].place) - at;
     prompt.function.get(small(at - 1)..small(at)).unwrap_or_default()
