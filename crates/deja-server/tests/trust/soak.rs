@@ -22,11 +22,8 @@ const EVERY: Duration = Duration::from_secs(10);
 const EVERY_OF_FEW: Duration = Duration::from_secs(3);
 /// What memory may grow by in an hour. Told only of runs that are long enough to tell.
 const KB_AN_HOUR: f64 = 1024.0;
-/// So long memory is filled before it is compared: the cache is full, each thread had its turn, the allocator has its pages. After 20
-/// minutes it still grew, and from about 60 on it stayed.
-const WARM: Duration = Duration::from_hours(1);
-/// Hours that have to be compared.
-const COMPARED: f64 = 0.9;
+/// So long memory is filled before it is compared: the cache is full, each thread had its turn, the allocator has its pages.
+const WARM: Duration = Duration::from_mins(20);
 /// What a project keeps, so that what is stored does not grow.
 const ENTRIES: &str = "500";
 /// Questions that come again.
@@ -76,10 +73,10 @@ fn play(rounds: &mut Rounds<'_>) {
     }
 }
 
-/// The slope of the line through these points with the least squares, if they are of [`COMPARED`] hours at least.
+/// The slope of the line through these points with the least squares, if they are of an hour at least.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let ((first, _), (last, _)) = (points.first()?, points.last()?);
-    if last - first < COMPARED {
+    if last - first < 1.0 {
         return None;
     }
     let count = points.len() as f64;
