@@ -59,6 +59,8 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
         page.one("td[data-label=Saved]")
     };
     assert_eq!(saved(&mut member).await, "no price");
+    let csv = member.get("/console/p/furnished/requests/log.csv?model=brew").await;
+    assert!(csv.body.trim_end().ends_with(",0.003,"), "{}", csv.body);
     for (price, told) in [("1", "no price"), ("0", "$0.00")] {
         let form = [("model", "brew"), ("input", price), ("output", price)];
         member.submit("/console/p/furnished/providers/prices", &form).await;
