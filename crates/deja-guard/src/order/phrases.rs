@@ -30,10 +30,14 @@ pub(super) fn changed_places(
     if verb >= split || first.max(second) > MOST || first + second < 3 {
         return false;
     }
-    let there = |at: usize| match at {
-        at if at < verb => end - first + (at - begin),
-        at if at < split => begin + second + (at - verb),
-        at => begin + (at - split),
+    let there = |at: usize| {
+        if at < verb {
+            end - first + (at - begin)
+        } else if at < split {
+            begin + second + (at - verb)
+        } else {
+            begin + (at - split)
+        }
     };
     let word = |at: usize| (&a.words[pairs[at].0], &b.words[pairs[at].1]);
     let together = |from: usize, to: usize| {
@@ -44,7 +48,8 @@ pub(super) fn changed_places(
     };
     let free = |word: &Word| word.governor == Governor::None && !joins(&word.lead);
     let heads = [begin, verb, split].map(word);
-    let crossed = Crossed { prompts: [a, b], pairs, first: ends(pairs[begin]), second: ends(pairs[split]) };
+    let places = |at: usize| [pairs[at].0, pairs[at].1];
+    let crossed = Crossed { prompts: [a, b], pairs, first: places(begin), second: places(split) };
     let parties = (begin..verb).chain(split..end);
     (begin..end).all(|at| ranks[at] == there(at))
         && together(begin, verb)
@@ -68,13 +73,9 @@ fn one_clause(prompt: &Prompt, first: usize, last: usize) -> bool {
     prompt.said.get(first..last).is_some_and(|said| !said.contains(&Said::Break))
 }
 
-fn ends(pair: (usize, usize, Link)) -> [usize; 2] {
-    [pair.0, pair.1]
-}
-
 /// Whether a party stands where somebody who does something stands: behind "do" or "can", behind an article or "my", or first.
 fn acts(head: &Word) -> bool {
     const BEFORE: u64 = class::AUXILIARY | class::POSSESSIVE;
     lexicon().class(&head.lead) & BEFORE != 0
-        || matches!(head.lead.as_str(), "" | "a" | "an" | "the" | "another" | "every" | "each" | "some")
+        || matches!(head.lead.as_str(), "" | "a" | "an" | "the" | "every" | "each" | "some")
 }
