@@ -136,8 +136,8 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         letters += usize::from(c.is_alphabetic());
         latin += usize::from(c.is_ascii_alphabetic());
     }
-    let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '`', '[', ']'];
-    let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
+    let is_sign = |c: &char| matches!(c, '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '`' | '[' | ']');
+    let code = outside.chars().take(4000).filter(is_sign).count();
     // As typed: a piece may be "when" for "wen".
     let words: Vec<(Cow<'_, str>, u32)> = text
         .split(|c: char| !c.is_alphanumeric())

@@ -5,7 +5,6 @@ use crate::lexicon::{class, lexicon};
 /// `text` in lower case without the marks that say nothing: quotes, commas, brackets, the end of a sentence. A mark between
 /// digits says something: 3,4 and 3:4. A comma before three digits groups them.
 pub(crate) fn key(text: &str) -> String {
-    const IDLE: &str = ",;:\"“”„«»¿¡()…–—`?。？！、，「」『』《》";
     let mut key = String::with_capacity(text.len());
     let mut spaced = false;
     let text = text.trim_end_matches(['.', '?', '!', ' ']);
@@ -30,7 +29,7 @@ pub(crate) fn key(text: &str) -> String {
         // "!x" and "!=" say something, "Hi! There" does not.
         let exclaims =
             c == '!' && !chars.peek().is_some_and(|(_, next)| next.is_alphanumeric() || *next == '=');
-        if c.is_whitespace() || exclaims || IDLE.contains(c) && !parts {
+        if c.is_whitespace() || exclaims || is_idle(c) && !parts {
             spaced = true;
             continue;
         }
@@ -38,9 +37,26 @@ pub(crate) fn key(text: &str) -> String {
             key.push(' ');
         }
         spaced = false;
-        key.extend(c.to_lowercase());
+        push_lower(&mut key, c);
     }
     key
+}
+
+/// Whether a mark says nothing. Most characters are ASCII, which no list is searched for.
+fn is_idle(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ',' | ';' | ':' | '"' | '(' | ')' | '`' | '?');
+    }
+    "“”„«»¿¡…–—。？！、，「」『』《》".contains(c)
+}
+
+/// Adds `c` in lower case. Most letters are ASCII, which needs no table.
+pub(crate) fn push_lower(text: &mut String, c: char) {
+    if c.is_ascii() {
+        text.push(c.to_ascii_lowercase());
+    } else {
+        text.extend(c.to_lowercase());
+    }
 }
 
 /// The key of `text`, "n't" written out, and those of what stands in quotes or, where nothing does, behind the first colon.

@@ -25,7 +25,8 @@ pub(crate) struct Lexicon {
     axes: FxHashMap<String, Vec<i8>>,
     /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
     negated: FxHashMap<String, String>,
-    phrases: FxHashMap<&'static str, Vec<Phrase>>,
+    /// By the first word, then by the second, which is empty for a phrase of one.
+    phrases: FxHashMap<&'static str, FxHashMap<&'static str, Vec<Phrase>>>,
     classes: FxHashMap<&'static str, u64>,
 }
 
@@ -135,17 +136,19 @@ impl Lexicon {
                 }
             }
         }
-        let mut phrases: FxHashMap<_, Vec<Phrase>> = FxHashMap::default();
+        let mut phrases: FxHashMap<_, FxHashMap<_, Vec<Phrase>>> = FxHashMap::default();
         for (from, to) in lines(include_str!("../data/phrases.txt")).filter_map(|line| line.split_once("=>"))
         {
             let (from, starts) = from.strip_prefix('^').map_or((from, false), |from| (from, true));
             let from: Vec<_> = from.split_whitespace().collect();
             if let Some(first) = from.first() {
+                let second = from.get(1).copied().unwrap_or_default();
                 let to = to.split_whitespace().collect();
-                phrases.entry(*first).or_default().push(Phrase { from, to, starts });
+                let begun = phrases.entry(*first).or_default().entry(second).or_default();
+                begun.push(Phrase { from, to, starts });
             }
         }
-        for list in phrases.values_mut() {
+        for list in phrases.values_mut().flat_map(FxHashMap::values_mut) {
             list.sort_by_key(|phrase| std::cmp::Reverse(phrase.from.len()));
         }
         let mut classes = FxHashMap::default();
@@ -241,9 +244,11 @@ impl Lexicon {
         self.negated.get(word).map(String::as_str)
     }
 
-    /// The rewritings that begin with `word`, longest first.
-    pub(crate) fn phrases(&self, word: &str) -> &[Phrase] {
-        listed(&self.phrases, word)
+    /// The rewritings that begin with both words, and then those of the first alone, longest first.
+    pub(crate) fn phrases(&self, first: &str, second: &str) -> impl Iterator<Item = &Phrase> + use<'_> {
+        let of_first = self.phrases.get(first);
+        let begun = [second, ""].map(|second| of_first.and_then(|of_first| of_first.get(second)));
+        begun.into_iter().flatten().flatten()
     }
 }
 

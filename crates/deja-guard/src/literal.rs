@@ -91,6 +91,9 @@ fn undecorated(text: &str) -> &str {
 
 /// `-d`, `--force`, `+x`: an option of a command. A dash before a word of the language is none.
 fn option(word: &str) -> Option<&str> {
+    if !word.starts_with(['-', '+', '`']) {
+        return None;
+    }
     let word = word.trim_end_matches(['?', '.', ',', '!', ';', ':', ')', '"', '\'', '`']);
     let word = word.trim_start_matches('`');
     let (name, longest) = match word.as_bytes() {
@@ -119,10 +122,10 @@ fn folders(text: &str) -> Vec<String> {
 fn escapes(text: &str) -> impl Iterator<Item = String> {
     let bytes = text.as_bytes();
     (0..bytes.len()).filter_map(|at| {
-        let letter = bytes.get(at + 1).copied().filter(u8::is_ascii_alphabetic)?;
         let behind_number = at > 0 && bytes[at - 1].is_ascii_digit();
         let begins = bytes[at] == b'\\' || bytes[at] == b'%' && !behind_number;
-        begins.then(|| format!("{}{}", char::from(bytes[at]), char::from(letter)))
+        let letter = bytes.get(at + 1).copied().filter(|byte| begins && byte.is_ascii_alphabetic());
+        letter.map(|letter| format!("{}{}", char::from(bytes[at]), char::from(letter)))
     })
 }
 
@@ -227,7 +230,9 @@ fn levels(far: &[usize]) -> Option<Vec<usize>> {
 fn unread(text: &str, english: bool) -> Vec<String> {
     let is_strange = |c: char| !c.is_ascii() && (is_sign(c) || english && !is_latin(c));
     let words = text.split(|c: char| !(c.is_alphanumeric() || is_strange(c)));
-    let unread = words.filter(|word| is_data(word) || is_raised(word) || word.chars().any(is_strange));
+    let unread = words.filter(|word| {
+        is_data(word) || !word.is_ascii() && (is_raised(word) || word.chars().any(is_strange))
+    });
     unread.map(str::to_lowercase).collect()
 }
 

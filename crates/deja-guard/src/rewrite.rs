@@ -18,7 +18,7 @@ use crate::framing::say_plainly;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::question;
 use crate::quantity;
-use crate::scan::{Kind, Piece};
+use crate::scan::{Kind, Piece, text};
 
 /// Verbs and particles that may stand apart, and the word for both.
 const APART: &[(&str, &str, &str)] = &[
@@ -86,7 +86,8 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     let mut at = 0;
     while at < pieces.len() {
         let rest = &pieces[at..];
-        let phrase = lexicon().phrases(&rest[0].text).iter().find(|phrase| {
+        let mut phrases = lexicon().phrases(&rest[0].text, text(rest, 1));
+        let phrase = phrases.find(|phrase| {
             phrase.from.len() <= rest.len()
                 && !(phrase.starts && at > 0 && pieces[at - 1].sentence == rest[0].sentence)
                 && phrase.from.iter().zip(rest).all(|(word, piece)| *word == piece.text)
@@ -313,7 +314,9 @@ fn is_time(word: &str) -> bool {
 fn join_apart(pieces: &mut Vec<Piece>) {
     let mut at = 0;
     while at < pieces.len() {
-        let joined = APART.iter().find_map(|(verb, particle, whole)| {
+        let first = pieces[at].text.as_bytes().first();
+        let mut verbs = APART.iter().filter(|(verb, ..)| verb.as_bytes().first() == first);
+        let joined = verbs.find_map(|(verb, particle, whole)| {
             let inflected = pieces[at]
                 .text
                 .strip_prefix(verb)

@@ -4,6 +4,7 @@ mod contractions;
 
 use contractions::expand;
 
+use crate::key::push_lower;
 use crate::lexicon::{class, lexicon};
 
 /// What a piece of text is.
@@ -191,7 +192,7 @@ impl Scanner {
             if self.char(self.at).is_ascii_digit() {
                 kind = Kind::Code;
             }
-            text.extend(self.chars[self.at].to_lowercase());
+            push_lower(&mut text, self.chars[self.at]);
             self.at += 1;
         }
         if self.at - begin > 1 {

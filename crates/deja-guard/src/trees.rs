@@ -40,11 +40,8 @@ impl Tree {
         let mut at = if self.nodes.is_empty() { -1i8 } else { 0 };
         while let Ok(node) = usize::try_from(at) {
             let Some((feature, threshold, left, right)) = self.nodes.get(node) else { return 0.0 };
-            at = if features.get(usize::from(*feature)).is_some_and(|value| value <= threshold) {
-                *left
-            } else {
-                *right
-            };
+            let goes_left = features.get(usize::from(*feature)).is_some_and(|value| value <= threshold);
+            at = if goes_left { *left } else { *right };
         }
         usize::try_from(-1 - at).ok().and_then(|leaf| self.leaves.get(leaf)).copied().unwrap_or(0.0)
     }

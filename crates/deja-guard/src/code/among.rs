@@ -38,6 +38,10 @@ impl Code {
 
     /// "a = 1 and b = 2", "a = 1 or b = 2": what stands between conditions.
     pub(super) fn joined_otherwise(&self, other: &Self) -> bool {
+        let compares = |code: &Self| code.text.contains(['=', '<', '>']);
+        if self.bare != other.bare || !(compares(self) && compares(other)) {
+            return false;
+        }
         let joints = |code: &'_ Self| -> Vec<&'static str> {
             let words: Vec<&str> = code.text.split_whitespace().collect();
             let compares = |words: &[&str]| words.iter().any(|word| word.contains(['=', '<', '>']));
@@ -49,7 +53,7 @@ impl Code {
             (0..words.len()).filter_map(joint).collect()
         };
         let (x, y) = (joints(self), joints(other));
-        self.bare == other.bare && x.len() == y.len() && x != y
+        x.len() == y.len() && x != y
     }
 
     /// "UNION" and "UNION ALL": a keyword that one has more.

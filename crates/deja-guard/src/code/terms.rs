@@ -3,6 +3,9 @@
 /// The times of cron jobs: "0 5 * * *".
 pub(super) fn schedules(tokens: &[&str]) -> Vec<String> {
     const FIELDS: usize = 5;
+    if !tokens.iter().any(|token| token.contains('*')) {
+        return Vec::new();
+    }
     let field = |token: &&str| {
         let ends = |c: char| c.is_ascii_alphanumeric() || c == '*';
         token.starts_with(ends)
@@ -46,11 +49,13 @@ const TYPES: [&str; 21] = [
 /// Declarations of pointers and references: "const int *p" without blanks. What stands before the first star has no order.
 pub(super) fn declarations(tokens: &[&str]) -> Vec<String> {
     let ends = |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | ')');
-    let named = |token: &str| token.trim_matches(|c| matches!(c, '*' | '&')).to_owned();
-    let is_type = |token: &str| TYPES.contains(&named(token).as_str());
+    let is_type = |token: &str| TYPES.contains(&named(token));
     // "Short & long" joins.
     let points = |token: &str| token != "&" && (token.starts_with(['*', '&']) || token.ends_with(['*', '&']));
     let mut found = Vec::new();
+    if !tokens.iter().any(|token| points(token)) {
+        return found;
+    }
     let mut at = 0;
     while at < tokens.len() {
         let run = tokens[at..].iter().take_while(|token| is_type(token) || points(token)).count();
@@ -61,7 +66,7 @@ pub(super) fn declarations(tokens: &[&str]) -> Vec<String> {
         }
         let star = typed.iter().position(|token| points(token)).unwrap_or_default();
         let (before, behind) = typed.split_at(star);
-        let mut before: Vec<String> = before.iter().map(|token| named(token)).collect();
+        let mut before: Vec<&str> = before.iter().map(|token| named(token)).collect();
         // "int* p" and "int *p"
         let first = behind[0];
         let behind = if is_type(first) && first.ends_with(['*', '&']) {
@@ -80,4 +85,9 @@ pub(super) fn declarations(tokens: &[&str]) -> Vec<String> {
         found.push(format!("{} {}{name}", before.join(" "), behind.trim_end_matches(ends)));
     }
     found
+}
+
+/// The type or name that stands among stars and ampersands.
+fn named(token: &str) -> &str {
+    token.trim_matches(|c| matches!(c, '*' | '&'))
 }

@@ -66,7 +66,9 @@ fn count_one(pieces: &mut [Piece]) {
         return;
     }
     for at in 1..pieces.len().saturating_sub(1) {
-        let one = text(pieces, at) == "a" && SPANS.contains(&text(pieces, at + 1));
+        if text(pieces, at) != "a" || !SPANS.contains(&text(pieces, at + 1)) {
+            continue;
+        }
         // "A year and 2 months", "a day off", "a day trip".
         let alone = pieces.get(at + 2).is_none_or(|next| {
             let class = lexicon().class(&next.text);
@@ -76,7 +78,7 @@ fn count_one(pieces: &mut [Piece]) {
                 || AHEAD.contains(&next.text.as_str())
         });
         let span = BEFORE.contains(&text(pieces, at - 1)) || AHEAD.contains(&text(pieces, at + 2));
-        if one && alone && span {
+        if alone && span {
             // No phrase begins with this form of the article.
             "an".clone_into(&mut pieces[at].text);
         }
