@@ -38,6 +38,9 @@ pub(crate) enum Dimension {
     Other(u8),
 }
 
+/// The digits of a group: a point before so many may be one of thousands.
+const GROUP: u8 = 3;
+
 /// A number with what it counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
@@ -76,6 +79,14 @@ impl Quantity {
         }
     }
 
+    /// Whether the digits behind their points do not tell two equal numbers apart. Version 3.1 is not 3.10, and 1.000 may be a
+    /// thousand.
+    fn written_alike(&self, other: &Self) -> bool {
+        let grouped = |q: &Self| q.decimals == GROUP && q.raw.abs() >= 1.0;
+        let version = self.dimension == Dimension::Plain && self.decimals.min(other.decimals) > 0;
+        self.decimals == other.decimals || !(version || grouped(self) || grouped(other))
+    }
+
     /// Counts it in a unit; Fahrenheit has no size but a formula.
     fn scale(&mut self, dimension: Dimension, size: f64) {
         (self.dimension, self.unit) = (dimension, size.to_bits());
@@ -84,19 +95,15 @@ impl Quantity {
 
     /// Whether both say the same amount: rounding of 0.7 % between two units, a unit left out on one side.
     pub(crate) fn same(&self, other: &Self) -> bool {
+        // A product such as 1.1 thousand is off in its last bits. Numbers of 15 digits differ by more; longer ones are literal.
+        const ROUNDING: f64 = 4.0 * f64::EPSILON;
         let close = |a: f64, b: f64, part: f64| (a - b).abs() <= part * a.abs().max(b.abs());
-        // A product such as 1.1 thousand is off in its last digit; whole numbers are one or another.
-        let equal = |a: f64, b: f64| close(a, b, 1e-9) && (a - b).abs() < 0.5;
+        let equal = |a: f64, b: f64| close(a, b, ROUNDING);
         if self.dimension == other.dimension {
-            return match self.dimension {
-                Dimension::Plain => {
-                    equal(self.value, other.value)
-                        && (self.decimals == other.decimals
-                            || self.decimals.max(other.decimals) > 2
-                            || self.decimals.min(other.decimals) == 0)
-                }
-                _ if self.unit == other.unit => equal(self.value, other.value),
-                _ => close(self.value, other.value, 0.007),
+            return if self.unit == other.unit {
+                equal(self.value, other.value) && self.written_alike(other)
+            } else {
+                close(self.value, other.value, 0.007)
             };
         }
         let loose = |q: &Self| matches!(q.dimension, Dimension::Plain | Dimension::Degrees);
@@ -119,10 +126,9 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     let piece = &pieces[at];
     let (mut value, mut used, mut decimals) = match piece.kind {
         Kind::Number => match digits(&piece.text, out) {
-            Some(Digits::Value(value, decimals)) => (value, 1, decimals),
-            Some(Digits::Clock(minutes)) => return 1 + clock(minutes, text(pieces, at + 1), out),
-            Some(Digits::Done) => return 1,
-            None => return 0,
+            Digits::Value(value, decimals) => (value, 1, decimals),
+            Digits::Clock(minutes) => return 1 + clock(minutes, text(pieces, at + 1), out),
+            Digits::Done => return 1,
         },
         Kind::Code => return code(&piece.text, out),
         Kind::Word => match words(pieces, at) {
@@ -329,7 +335,19 @@ enum Digits {
     Done,
 }
 
-fn digits(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
+fn digits(text: &str, out: &mut Vec<Quantity>) -> Digits {
+    let begin = out.len();
+    digits_of_one_form(text, out).unwrap_or_else(|| {
+        // "10.0.0.0/8", "10.0.0.1:8080": each number of it.
+        out.truncate(begin);
+        let runs = text.split(|c: char| !c.is_ascii_digit()).filter_map(|run| run.parse().ok());
+        out.extend(runs.map(Quantity::plain));
+        Digits::Done
+    })
+}
+
+/// `None` if it has the marks of several forms.
+fn digits_of_one_form(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
     let plain = |part: &str| part.parse::<f64>().ok().filter(|v| v.is_finite());
     if text.contains('-') || text.matches('/').count() == 2 {
         let parts: Vec<f64> = text.split(['-', '/']).filter_map(plain).collect();
@@ -353,7 +371,7 @@ fn digits(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
             out.push(Quantity { dimension: Dimension::Month, ..Quantity::plain(a) });
             out.push(Quantity::plain(b));
         } else if a < b && a > 0.0 {
-            return Some(Digits::Value(a / b, 4));
+            return Some(Digits::Value(a / b, 0));
         } else {
             out.extend([Quantity::plain(a), Quantity::plain(b)]);
         }
@@ -366,7 +384,8 @@ fn digits(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
         {
             return Some(Digits::Clock(hours * 60.0 + minutes));
         }
-        out.extend(text.split(':').filter_map(plain).map(Quantity::plain));
+        let parts: Option<Vec<f64>> = text.split(':').map(plain).collect();
+        out.extend(parts?.into_iter().map(Quantity::plain));
         return Some(Digits::Done);
     }
     let groups: Vec<&str> = text.split(',').collect();

@@ -38,3 +38,33 @@ fn is_wide(c: char) -> bool {
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
+
+/// The text with a zero before a decimal mark that has none: ".5 mg" is "0.5 mg". Not in backticks, where each character
+/// counts.
+pub(crate) fn with_zeros(text: &str) -> Cow<'_, str> {
+    let mut written = String::new();
+    let (mut from, mut is_code) = (0, false);
+    for (at, mark) in text.match_indices(['.', ',', '`']) {
+        is_code ^= mark == "`";
+        if !is_code && lacks_zero(&text[..at], mark, &text[at + 1..]) {
+            written.extend([&text[from..at], "0"]);
+            from = at;
+        }
+    }
+    if written.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    written.push_str(&text[from..]);
+    Cow::Owned(written)
+}
+
+/// Whether a number begins with `mark`. A comma behind a number and a blank parts two: "2 ,3".
+fn lacks_zero(before: &str, mark: &str, behind: &str) -> bool {
+    /// Names of kinds of files that begin with a digit.
+    const EXTENSIONS: [&str; 5] = ["7z", "3gp", "3g2", "3ds", "3mf"];
+    let opens = |c: char| c.is_whitespace() || "([{$£€¥₹=<>~+*^:|-−–—\"“„'‘«¿¡".contains(c);
+    behind.starts_with(|c: char| c.is_ascii_digit())
+        && (before.is_empty() || before.ends_with(opens))
+        && !EXTENSIONS.iter().any(|name| behind.starts_with(name))
+        && (mark == "." || !before.trim_end().ends_with(|c: char| c.is_ascii_digit()))
+}

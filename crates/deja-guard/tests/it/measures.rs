@@ -175,3 +175,82 @@ fn an_age_is_no_time_that_it_takes() {
     );
     all_passed(&[("can i retire at 60", "can i retire at age 60")], 0.92);
 }
+
+#[test]
+fn a_decimal_mark_may_stand_without_its_zero() {
+    all_refused(
+        &[
+            ("Is .05 mg of fentanyl safe?", "Is .5 mg of fentanyl safe?"),
+            ("Is .5 mg of lorazepam safe?", "Is 5 mg of lorazepam safe?"),
+            ("Is a p value of .05 significant?", "Is a p value of .005 significant?"),
+            ("Is $.99 a good price?", "Is $99 a good price?"),
+            ("Solve x = -.5", "Solve x = .5"),
+            ("Ist ,5 mg Lorazepam sicher?", "Ist 5 mg Lorazepam sicher?"),
+            ("¿Es seguro tomar .5 mg de lorazepam?", "¿Es seguro tomar 5 mg de lorazepam?"),
+        ],
+        0.98,
+    );
+    all_passed(
+        &[
+            ("Is .5 mg of lorazepam safe?", "Is 0.5 mg of lorazepam safe?"),
+            ("Is a p value of .05 significant?", "Is a p value of 0.05 significant?"),
+            ("Ist ,5 mg Lorazepam sicher?", "Ist 0,5 mg Lorazepam sicher?"),
+            ("How do I open a .7z file?", "How can I open a 7z file?"),
+            ("Which is larger, 2 ,3 or 4?", "Which is larger, 2, 3 or 4?"),
+            ("What does the range 1..5 mean?", "what does the range 1..5 mean"),
+        ],
+        0.98,
+    );
+}
+
+#[test]
+fn each_number_of_an_address_counts() {
+    all_refused(
+        &[
+            ("Route 1.2.3.4/32 via eth0", "Route 1.2.3.5/32 via eth0"),
+            ("Block ip 10.0.0.0/8", "Block ip 11.0.0.0/8"),
+            ("How many hosts are in 192.168.1.0/24?", "How many hosts are in 192.168.1.0/25?"),
+            (
+                "What is the broadcast address of 10.1.2.0/23?",
+                "What is the broadcast address of 10.1.3.0/23?",
+            ),
+            ("Connect to 10.0.0.1:8080", "Connect to 10.0.0.2:8080"),
+            ("Show build 1.2.3/45", "Show build 1.2.4/45"),
+        ],
+        0.98,
+    );
+    all_passed(
+        &[
+            ("How many hosts are in 192.168.1.0/24?", "How many hosts does 192.168.1.0/24 have?"),
+            ("Is 1/4 more than 0.2?", "Is 0.25 more than 0.2?"),
+        ],
+        0.98,
+    );
+}
+
+#[test]
+fn numbers_are_the_same_to_the_last_digit() {
+    all_refused(
+        &[
+            ("Summarize message 1503435956.000247", "Summarize message 1503435956.000248"),
+            ("What happened at 1700000000.123456?", "What happened at 1700000000.456789?"),
+            ("How much is 1,000,000,000.10 USD in EUR?", "How much is 1,000,000,000.40 USD in EUR?"),
+            ("Where is GPS 48.858370481, 2.294481291?", "Where is GPS 48.858370482, 2.294481291?"),
+            ("Is 12,345,678,901,234,567 prime?", "Is 12,345,678,901,234,568 prime?"),
+            ("Open section 1.100", "Open section 1.1"),
+            ("Is 1.000 euros a lot?", "Is 1 euro a lot?"),
+            ("Where is zip code 02134?", "Where is zip code 2134?"),
+            ("Is PIN 0042 safe?", "Is PIN 42 safe?"),
+        ],
+        0.98,
+    );
+    all_passed(
+        &[
+            ("Is 12,345,678,901,234,567 prime?", "Is 12345678901234567 prime?"),
+            ("Is 1.1 thousand euros a lot?", "Is 1100 euros a lot?"),
+            ("Is 2.5 kg of flour enough?", "Is 2.50 kg of flour enough?"),
+            ("Do 3.7 million people live there?", "Do 3,700,000 people live there?"),
+        ],
+        0.98,
+    );
+}

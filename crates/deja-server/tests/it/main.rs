@@ -43,5 +43,7 @@ mod spec;
 mod statements;
 mod tenants;
 mod traces;
+#[path = "../trust/trend.rs"]
+mod trend;
 mod util;
 mod wire;

@@ -33,6 +33,7 @@ mod run;
 mod soak;
 mod ssrf;
 mod tenants;
+mod trend;
 mod trial;
 mod worlds;
 

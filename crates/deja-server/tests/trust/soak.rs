@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::trend::{Trend, trend};
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::http::{Connection, post};
 use crate::util::provider::Reaction;
@@ -20,8 +21,10 @@ pub const TRIAL: Trial =
 const EVERY: Duration = Duration::from_secs(10);
 /// The same in a usual test run.
 const EVERY_OF_FEW: Duration = Duration::from_secs(3);
-/// What memory may grow by in an hour. Told only of runs that are long enough to tell.
+/// What memory may grow by in an hour.
 const KB_AN_HOUR: f64 = 1024.0;
+/// A growth is told of so many hours at least: within less, what goes up and down by itself looks like it.
+const TOLD_OF: f64 = 1.0;
 /// So long memory is filled before it is compared: the cache is full, each thread had its turn, the allocator has its pages.
 const WARM: Duration = Duration::from_mins(20);
 /// What a project keeps, so that what is stored does not grow.
@@ -60,29 +63,28 @@ fn play(rounds: &mut Rounds<'_>) {
             }
         }
         // A run that is cut short says this too.
-        if let Some(steepest) = sizes.iter().filter_map(|sizes| slope(sizes)).reduce(f64::max) {
-            rounds.sees("memory's slope, kB an hour", steepest.max(0.0) as u64);
+        for (backend, trend) in Backend::ALL.iter().zip(sizes.iter().map(|sizes| growth(sizes))) {
+            let Some(Trend { slope, error }) = trend else { continue };
+            rounds.sees(&format!("{backend:?}: growth of memory, kB an hour"), slope.max(0.0) as u64);
+            rounds.sees(&format!("{backend:?}: more or less (95 %), kB an hour"), error as u64);
         }
         // All of the time: a server that waits to become idle, and the other one's turn, are part of a soak.
         let elapsed = began.elapsed().as_secs();
         rounds.done(elapsed - std::mem::replace(&mut counted, elapsed));
     }
-    let slopes = sizes.iter().filter_map(|sizes| slope(sizes));
-    for slope in slopes {
-        assert!(slope <= KB_AN_HOUR, "memory grows by {slope:.0} kB an hour");
+    for trend in sizes.iter().filter_map(|sizes| growth(sizes)) {
+        let Trend { slope, error } = trend;
+        assert!(
+            trend.at_least() <= KB_AN_HOUR,
+            "memory grows by {slope:.0} kB an hour, {error:.0} more or less"
+        );
     }
 }
 
-/// The slope of the line through these points with the least squares, if they are of an hour at least.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
+/// By how much memory grows in an hour, if the points tell.
+fn growth(points: &[(f64, f64)]) -> Option<Trend> {
     let ((first, _), (last, _)) = (points.first()?, points.last()?);
-    if last - first < 1.0 {
-        return None;
-    }
-    let count = points.len() as f64;
-    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
-    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    Some(both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>())
+    if last - first < TOLD_OF { None } else { trend(points) }
 }
 
 /// Load, and one thing that goes wrong in it. Says how many requests were answered, and how many were not.
