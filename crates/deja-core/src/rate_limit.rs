@@ -125,6 +125,17 @@ impl Decision {
     }
 }
 
+impl Bucket {
+    /// The bucket with one request more, which was taken from it.
+    #[must_use]
+    pub const fn with_one_back(self, quota: Quota) -> Self {
+        Self {
+            full_at: Timestamp::from_nanos(self.full_at.as_nanos().saturating_sub(quota.interval())),
+            ..self
+        }
+    }
+}
+
 /// Takes one request from `bucket`. A refused request takes nothing.
 pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) {
     let (full_at, seen) = (bucket.full_at.as_nanos(), bucket.seen.as_nanos());

@@ -23,6 +23,9 @@ pub trait Limits: Send + Sync {
         now: Timestamp,
     ) -> Result<Decision, StoreError>;
 
+    /// Gives one request back to the bucket of the key: the limit of its project refused it.
+    async fn give_back_to_key(&self, project: ProjectId, key: KeyId, quota: Quota) -> Result<(), StoreError>;
+
     /// Takes one request from the project's bucket for feedback.
     async fn take_feedback(
         &self,

@@ -102,6 +102,11 @@ pub trait Store:
             Some(own) if !own.allowed => own,
             own => {
                 let of_project = self.take(project.id, project.quota(), now).await?;
+                if let Some(quota) = key.quota
+                    && !of_project.allowed
+                {
+                    self.give_back_to_key(project.id, key.id, quota).await?;
+                }
                 own.map_or(of_project, |own| own.or_tighter(of_project))
             }
         };

@@ -18,7 +18,7 @@ use super::connections::{Connections, Params};
 use super::fault::conflict;
 use super::limits::{KEYS, QUERIES, SKEW, decision, take_from};
 use super::rows::{count, get, hash, id, json, quota, quota_columns, time, time_or_none, to_json, uuid};
-use super::{PostgresStore, entries, projects};
+use super::{PostgresStore, entries, limits, projects};
 
 /// Columns of a key, from number 0.
 const COLUMNS: &str = "k.project_id, k.key_id, k.name, k.shown, k.hash, k.models, k.created, k.revoked,
@@ -132,6 +132,7 @@ pub(super) async fn admit_and_look_up(
     let Some(admission) = rows.first().map(admission).transpose()? else {
         return Ok(asked.iter().map(|_| (Door::Unknown, Ahead::Found(Ok(None)))).collect());
     };
+    give_back(&connections, &rows[0], &admission.key).await?;
     let told = rows
         .iter()
         .enumerate()
@@ -239,7 +240,21 @@ pub(super) async fn admit_within_limit(
 ) -> Result<Door, StoreError> {
     let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
     let row = connections.of_strangers().query_opt(&ADMIT, params).await?;
-    row.map_or(Ok(Door::Unknown), |row| door(&row, admission(&row)?, now, 0))
+    let Some(row) = row else { return Ok(Door::Unknown) };
+    let admission = admission(&row)?;
+    give_back(connections, &row, &admission.key).await?;
+    door(&row, admission, now, 0)
+}
+
+/// Gives back to a key's own bucket what the limit of its project then refused.
+async fn give_back(connections: &Connections, row: &Row, key: &ApiKey) -> Result<(), StoreError> {
+    let taken = |bucket: usize| get(row, bucket + 2).map(Option::<i64>::unwrap_or_default);
+    match (key.quota, taken(OWN)? - taken(TAKEN)?) {
+        (Some(quota), refused @ 1..) => {
+            limits::give_back(connections, (key.project, key.id), quota, refused).await
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the bearer of a key finds that is there, after so many `earlier` requests of the same statement.

@@ -12,7 +12,7 @@ use deja_core::store::{Limits, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::connections::Params;
+use super::connections::{Connections, Params};
 use super::rows::{get, time, uuid};
 
 /// Nanoseconds that replicas' clocks may lie apart.
@@ -73,6 +73,10 @@ impl Limits for PostgresStore {
         self.take_of(KEYS, project, Some(key), quota, now).await
     }
 
+    async fn give_back_to_key(&self, project: ProjectId, key: KeyId, quota: Quota) -> Result<(), StoreError> {
+        give_back(&self.connections, (project, key), quota, 1).await
+    }
+
     async fn take_feedback(
         &self,
         project: ProjectId,
@@ -105,6 +109,19 @@ impl PostgresStore {
         let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity, &key];
         decision(&self.connections.of(project).query_one(&sql, params).await?, 0, quota, 0)
     }
+}
+
+/// Gives so many `requests` back to the bucket of a key.
+pub(super) async fn give_back(
+    connections: &Connections,
+    (project, key): (ProjectId, KeyId),
+    quota: Quota,
+    requests: i64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE key_buckets SET full_at = full_at - $3 WHERE project_id = $1 AND key_id = $2";
+    let back = requests * quota.interval();
+    let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(key.as_bytes()), &back];
+    connections.of(project).query(sql, params).await.map(drop)
 }
 
 /// What the limiter said to a request, from the columns `full_at`, `seen` and `taken` that begin at `first`. `earlier` are the

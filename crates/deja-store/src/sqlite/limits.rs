@@ -39,6 +39,12 @@ impl<K: Copy + Eq + Hash> Buckets<K> {
         decision
     }
 
+    fn give_back(&self, of: K, quota: Quota) {
+        if let Some(bucket) = self.buckets.lock().get_mut(&of) {
+            *bucket = bucket.with_one_back(quota);
+        }
+    }
+
     pub(super) fn forget(&self, is_gone: impl Fn(&K) -> bool) {
         self.buckets.lock().retain(|of, _| !is_gone(of));
     }
@@ -60,6 +66,11 @@ impl Limits for SqliteStore {
     ) -> Result<Decision, StoreError> {
         let memory = &self.memory;
         Ok(memory.key_buckets.take((project, key), quota, now, || memory.catalog.has_project(project)))
+    }
+
+    async fn give_back_to_key(&self, project: ProjectId, key: KeyId, quota: Quota) -> Result<(), StoreError> {
+        self.memory.key_buckets.give_back((project, key), quota);
+        Ok(())
     }
 
     async fn take_feedback(

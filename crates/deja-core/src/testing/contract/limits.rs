@@ -2,12 +2,13 @@
 
 use tokio::task::JoinSet;
 
-use super::fixtures::{NOW, key, later, opened, project, project_id, with_project};
+use super::fixtures::{NOW, key, later, opened, project, project_id, scope, with_project};
 use super::{Subject, register};
 use crate::api_key::ApiKey;
+use crate::cache::PromptHash;
 use crate::project::{Project, Tier};
 use crate::rate_limit::{Bucket, Decision, LimitOf, Quota, take};
-use crate::store::{Door, Store};
+use crate::store::{Door, LookUp, Store};
 use crate::testing::change;
 
 register!["limits":
@@ -157,8 +158,18 @@ async fn of_a_key_hold_besides_its_projects(store: Subject) {
     assert!(!said(&*store, &wide, 0).await.allowed);
     // A second later there is one request in each bucket: the project's is gone first.
     assert!(said(&*store, &wide, 1).await.allowed);
-    let refused = said(&*store, &narrow, 1).await;
-    assert_eq!((refused.allowed, refused.of), (false, LimitOf::Project));
+    let nothing = LookUp::new(&scope(project_id(1)), PromptHash([0; 32]));
+    for _ in 0..3 {
+        let refused = said(&*store, &narrow, 1).await;
+        assert_eq!((refused.allowed, refused.of), (false, LimitOf::Project));
+        if let Some(ahead) = store.looks_ahead() {
+            let (door, _) = ahead.admit_and_look_up(&narrow.hash, &nothing, later(1)).await.unwrap();
+            assert_eq!(opened(door).1.of, LimitOf::Project);
+        }
+    }
+    // What the project's limit refused took nothing from the key's own.
+    let own = store.take_of_key(project_id(1), narrow.id, narrow.quota.unwrap(), later(1)).await.unwrap();
+    assert_eq!((own.allowed, own.remaining), (true, 0));
 }
 
 async fn of_a_key_is_never_overdrawn(store: Subject) {

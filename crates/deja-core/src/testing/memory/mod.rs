@@ -242,6 +242,13 @@ impl Limits for MemoryStore {
         Ok(take_from(&mut state.key_buckets, (project, key), is_there, quota, now))
     }
 
+    async fn give_back_to_key(&self, project: ProjectId, key: KeyId, quota: Quota) -> Result<(), StoreError> {
+        if let Some(bucket) = self.state().key_buckets.get_mut(&(project, key)) {
+            *bucket = bucket.with_one_back(quota);
+        }
+        Ok(())
+    }
+
     async fn take_feedback(
         &self,
         project: ProjectId,
