@@ -51,6 +51,11 @@ impl From<Wire> for Kind {
 /// The parameters that an answer depends on, such as the temperature: by name, with the value as the request has it.
 pub type Parameters = BTreeMap<Box<str>, Box<str>>;
 
+/// The context that answers go by in lists and purges: the one that the application named, or else the instructions.
+pub fn context<'a>(instructions: Option<&'a str>, parameters: &'a Parameters) -> Option<&'a str> {
+    parameters.get(CONTEXT).map(|context| &**context).or(instructions)
+}
+
 /// The parameter of frames whose prompts are found by their hash only. Requests have none of this name.
 const EXACT: &str = "exact";
 
@@ -107,6 +112,11 @@ impl Frame {
     /// The instructions.
     pub fn instructions(&self) -> Option<&str> {
         self.instructions.as_deref()
+    }
+
+    /// The context that its answers go by.
+    pub fn context(&self) -> Option<&str> {
+        context(self.instructions(), &self.parameters)
     }
 
     /// The parameters.

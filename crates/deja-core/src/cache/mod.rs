@@ -10,7 +10,7 @@ mod readings;
 mod scope;
 
 pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry};
-pub use frame::{CONTEXT, Frame, Kind, Parameters};
+pub use frame::{CONTEXT, Frame, Kind, Parameters, context};
 pub use judge::{Hit, Judge, Judged, Reason, Refusal, Verdict};
 pub use label::{Answered, Label, LabelSource, Labelled, Met, WrongAnswer};
 pub use readings::{Readings, ReadsPairs};

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use deja_core::cache::{EntryDetail, Kind};
+use deja_core::cache::{EntryDetail, Kind, context};
 use deja_core::embedding::Similarity;
 use deja_core::project::Project;
 use deja_core::store::{EntryColumn, EntryFilter, EntryOrder, StoreError};
@@ -94,9 +94,7 @@ impl Row {
             kind: (detail.kind != Kind::Query).then(|| detail.kind.as_str()),
             answer: format::excerpt(&entry.answer.text),
             model: entry.model.clone(),
-            context: detail
-                .context
-                .as_deref()
+            context: context(detail.context.as_deref(), &detail.parameters)
                 .map(|text| if text.is_empty() { "(empty text)".into() } else { format::line(text) }),
             hits: format::count(detail.hits),
             last_hit: detail.last_hit.map(|at| visit.moment(at)),

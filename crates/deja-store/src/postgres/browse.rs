@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::entries::{self, Filter, candidates, passes};
+use super::entries::{self, CONTEXT, Filter, candidates, passes};
 use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
 use crate::listed::beginning;
@@ -138,12 +138,14 @@ impl Browse for PostgresStore {
         among: NonZeroUsize,
         at_most: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
-        let sql = "SELECT context, count(*) AS entries
-                   FROM (SELECT context FROM entries WHERE project_id = $1
-                         ORDER BY created DESC, entry_id DESC LIMIT $2) newest
-                   GROUP BY context ORDER BY entries DESC, context NULLS FIRST LIMIT $3";
+        let sql = format!(
+            "SELECT name, count(*) AS entries
+             FROM (SELECT {CONTEXT} AS name FROM entries e WHERE project_id = $1
+                   ORDER BY created DESC, entry_id DESC LIMIT $2) newest
+             GROUP BY name ORDER BY entries DESC, name NULLS FIRST LIMIT $3"
+        );
         let params: Params<'_> = &[&uuid(project.as_bytes()), &limit_of(among), &limit_of(at_most)];
-        let rows = self.connections.bulk(sql, params).await?;
+        let rows = self.connections.bulk(&sql, params).await?;
         rows.iter().map(|row| Ok((text_or_none(row, 0)?, count(row, 1)?))).collect()
     }
 

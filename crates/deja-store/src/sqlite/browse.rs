@@ -178,10 +178,10 @@ impl Browse for SqliteStore {
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         // By scope first: the text of a context, which may be long, is read once.
         let sql = format!(
-            "SELECT s.context, sum(n.entries) AS entries
+            "SELECT coalesce(s.parameters ->> '$.\"X-Deja-Context\"', s.context) AS name, sum(n.entries) AS entries
              FROM (SELECT scope, count(*) AS entries FROM ({NEWEST}) GROUP BY scope) n
              CROSS JOIN scopes s ON s.scope = n.scope
-             GROUP BY s.context ORDER BY entries DESC, s.context LIMIT ?3"
+             GROUP BY name ORDER BY entries DESC, name LIMIT ?3"
         );
         let values = (*project.as_bytes(), limit_of(among), limit_of(limit));
         self.readers.all(sql, values, |row| Ok((row.get(0)?, count(row, 1)?))).await

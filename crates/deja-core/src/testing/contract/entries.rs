@@ -1,5 +1,6 @@
 //! Entries: what is stored, found, kept apart and deleted.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use tokio::task::JoinSet;
@@ -9,7 +10,7 @@ use super::fixtures::{
     request, scope, turned, with_project,
 };
 use super::{Subject, register};
-use crate::cache::{Frame, Inserted, Kind, NewEntry, Parameters, Scope};
+use crate::cache::{CONTEXT, Frame, Inserted, Kind, NewEntry, Parameters, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::store::{EntryFilter, Store, StoreError};
@@ -32,6 +33,7 @@ register!["entries":
     purge_hides_from_nearest,
     purge_by_model_goes_by_the_asked_model,
     purge_by_context_tells_none_from_empty,
+    purge_by_context_goes_by_the_one_that_was_named,
     purge_leaves_other_projects,
     purge_takes_all_of_many,
     the_last_one_of_many_is_deleted_alone,
@@ -291,6 +293,37 @@ async fn purge_by_context_tells_none_from_empty(store: Subject) {
             .await;
         assert_eq!(store.count(project).await.unwrap(), 2 - number);
     }
+}
+
+async fn purge_by_context_goes_by_the_one_that_was_named(mut store: Subject) {
+    let project = with_project(&*store, 1).await;
+    let named =
+        |context: &str| Parameters::from([(CONTEXT.into(), context.into()), ("seed".into(), "1\0".into())]);
+    let wire = |instructions, parameters| {
+        Scope::new(project, Frame::of_wire(Kind::Chat, "m", instructions, parameters))
+    };
+    let whole = Scope::new(project, Frame::exact(Kind::Chat, "m").with_parameter(CONTEXT, "eu"));
+    let scopes = [
+        wire(Some("be brief"), named("eu")),
+        wire(Some("be brief"), Parameters::new()),
+        wire(None, named("a \"b\" \\ ü")),
+        wire(None, Parameters::new()),
+        whole,
+    ];
+    for (number, scope) in (0..).zip(&scopes) {
+        put(&*store, entry(number, scope, "hello")).await;
+    }
+    store.reopen().await;
+    let most = NonZeroUsize::new(9).unwrap();
+    let counted: BTreeMap<_, _> = store.contexts_of(project, most, most).await.unwrap().into_iter().collect();
+    let text = |text: &str| Some(text.to_owned());
+    let all = [(None, 1), (text("be brief"), 1), (text("eu"), 2), (text("a \"b\" \\ ü"), 1)];
+    assert_eq!(counted, BTreeMap::from(all.clone()));
+    for (context, count) in all {
+        let filter = EntryFilter { context: Some(context.clone()), ..EntryFilter::default() };
+        assert_eq!(store.purge(project, &filter, &change()).await.unwrap(), count, "{context:?}");
+    }
+    assert_eq!(store.count(project).await.unwrap(), 0);
 }
 
 async fn purge_leaves_other_projects(store: Subject) {

@@ -132,7 +132,7 @@ impl Browse for MemoryStore {
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         let state = self.state();
         let contexts =
-            state.newest(project, among).map(|stored| stored.scope.frame().instructions().map(str::to_owned));
+            state.newest(project, among).map(|stored| stored.scope.frame().context().map(str::to_owned));
         Ok(ranked(contexts, limit))
     }
 

@@ -47,10 +47,7 @@ impl Stored {
         let Entry { prompt, answer, model, .. } = &*self.entry;
         self.scope.project() == project
             && filter.model.as_ref().is_none_or(|wanted| model == wanted)
-            && filter
-                .context
-                .as_ref()
-                .is_none_or(|wanted| self.scope.frame().instructions() == wanted.as_deref())
+            && filter.context.as_ref().is_none_or(|wanted| self.scope.frame().context() == wanted.as_deref())
             && filter
                 .text
                 .as_ref()

@@ -11,6 +11,8 @@ pub(in crate::cli) enum CacheTask {
 Example:
   deja cache purge --project my-team --model gpt-4o --yes
 
+A context is what X-Deja-Context named; without it, the context of a query or the
+system text of a chat.
 Without --model, --context and --no-context it deletes all answers of the project.
 It asks first. Where there is no terminal, it does nothing without --yes (exit code 2).")]
     Purge {

@@ -55,12 +55,17 @@ impl<'a> Filter<'a> {
     }
 }
 
+/// The context that an entry `e` goes by, as [`Frame::context`](deja_core::cache::Frame::context) says it. Its parameter is cut
+/// out of the JSON first: the operators for JSON refuse all of it if another one has a NUL.
+pub(in super::super) const CONTEXT: &str = r#"coalesce(
+    convert_to(substring(e.parameters FROM '"X-Deja-Context":("(?:[^"\\]|\\.)*")')::json #>> '{}', 'UTF8'), e.context)"#;
+
 /// Whether an entry `e` is of the project $1 and passes the filter: the model $2, any context $3 or the context
 /// $4, the text $5.
 pub(in super::super) fn passes() -> String {
     format!(
         "e.project_id = $1 AND ($2::bytea IS NULL OR e.model = $2)
-         AND ($3::boolean OR e.context IS NOT DISTINCT FROM $4::bytea)
+         AND ($3::boolean OR {CONTEXT} IS NOT DISTINCT FROM $4::bytea)
          AND ($5::text[] IS NULL OR {} OR {})",
         has("e.prompt", "$5"),
         has("e.answer", "$5"),

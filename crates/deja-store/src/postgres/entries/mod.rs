@@ -24,7 +24,7 @@ use super::connections::{Connections, Params};
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 use crate::to_the_end;
 
-pub(super) use filter::{Filter, has, passes, searched};
+pub(super) use filter::{CONTEXT, Filter, has, passes, searched};
 pub(super) use insert::insert;
 pub(super) use nearest::{Plans, candidates};
 pub(super) use remove::{found, in_parts, removing};

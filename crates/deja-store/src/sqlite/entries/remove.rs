@@ -89,7 +89,7 @@ pub(in super::super) fn place_of(
 /// Whether an entry `e` of the scope `s` is of the project ?1 and passes the filter: the model ?2, any context ?3
 /// or the context ?4, the text ?5.
 pub(in super::super) const PASSES: &str = "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)
-     AND (?3 OR s.context IS ?4)
+     AND (?3 OR coalesce(s.parameters ->> '$.\"X-Deja-Context\"', s.context) IS ?4)
      AND (?5 IS NULL OR instr(folded(e.prompt), folded(?5)) > 0 OR instr(folded(e.answer), folded(?5)) > 0)";
 
 /// ?3 and ?4 of [`PASSES`].

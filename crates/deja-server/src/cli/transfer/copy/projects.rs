@@ -7,7 +7,7 @@ use deja_core::admin::cache;
 use deja_core::admin::transfer::{ProviderRecord, Record};
 use deja_core::api_key::KeyHash;
 use deja_core::audit::Change;
-use deja_core::cache::Entry;
+use deja_core::cache::{Entry, context};
 use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::id::EntryId;
 use deja_core::project::Project;
@@ -206,7 +206,7 @@ async fn forget_entries_of(
         // It is not known which entries were purged. They are entries that a purge may have met and that are gone now.
         let may_have_met = |whole: &WholeEntry| {
             let Entry { model, created, .. } = &whole.entry;
-            let context = whole.context.as_deref();
+            let context = context(whole.context.as_deref(), &whole.parameters);
             purges.iter().any(|(at, how)| created <= at && cache::may_have_purged(how, model, context))
         };
         gone.extend(ids(target, project, *last, may_have_met).await?);
