@@ -127,7 +127,8 @@ impl RemoteEmbedder {
         if let Some(asked) = dimensions.filter(|asked| *asked as usize != dimension) {
             return Err(ConnectError::Dimensions { asked, given: dimension });
         }
-        let proof = find_proof(&server, window).await.map_err(|_| ConnectError::Cuts(window))?;
+        let proof =
+            find_proof(&server, window, first.tokens).await.map_err(|_| ConnectError::Cuts(window))?;
         tracing::info!(window, ?proof, "the embedding server is reached");
         server.upstream.client.settings = limits(deadline);
         let id = id(&url, &server.model.name, dimension);

@@ -59,8 +59,8 @@ pub(super) fn refuses_length(error: &ProviderError) -> bool {
     matches!(error.class, FailureClass::ContextLength | FailureClass::InvalidRequest)
 }
 
-/// Finds the proof that `server` gives for a window of `window` tokens.
-pub(super) async fn find_proof(server: &Server, window: u32) -> Result<Proof, Cuts> {
+/// Finds the proof that `server` gives for a window of `window` tokens. It said that a `short` text has so many.
+pub(super) async fn find_proof(server: &Server, window: u32, short: Option<u64>) -> Result<Proof, Cuts> {
     if let Some(count) = server.count("deja").await {
         return Ok(count.map_or_else(|error| unproven(&error), |_| Proof::Asking));
     }
@@ -73,6 +73,8 @@ pub(super) async fn find_proof(server: &Server, window: u32) -> Result<Proof, Cu
         }
     }
     let limit = readings.iter().filter_map(|reading| reading.tokens).min();
+    // Who says as many of a short text counts nothing: some servers say 0 of every text.
+    let limit = limit.filter(|limit| short.is_some_and(|short| short < *limit));
     let limit = limit.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).min(window.saturating_add(1)));
     let [one, other] = readings.as_slice() else { return Ok(Proof::None) };
     match limit {

@@ -37,6 +37,8 @@ enum Counts {
     Whole,
     /// Those that it read.
     Read,
+    /// This number, whatever the text.
+    Same(usize),
 }
 
 /// A model for which a text is the set of its words, in the format that the path asks for.
@@ -67,6 +69,7 @@ fn model(asked: &Seen, long: Long, counts: Counts) -> String {
         Counts::No => Value::Null,
         Counts::Whole => words.len().into(),
         Counts::Read => read.len().into(),
+        Counts::Same(number) => number.into(),
     };
     let answer = match asked.path() {
         "/api/embed" => value!({"embeddings": [vector], "prompt_eval_count": tokens}),
@@ -173,9 +176,14 @@ async fn the_numbers_of_a_refusal_are_told() {
 async fn a_server_that_cuts_silently_is_refused() {
     // Its model's window, and less than that: servers exist that cut at 512 whatever the model reads.
     for at in [WINDOW, WINDOW / 2] {
-        for (path, counts) in
-            [("/v1", Counts::No), ("/v1", Counts::Whole), ("/embed", Counts::No), ("/api", Counts::Whole)]
-        {
+        for (path, counts) in [
+            ("/v1", Counts::No),
+            ("/v1", Counts::Whole),
+            ("/embed", Counts::No),
+            ("/api", Counts::Whole),
+            ("/v1", Counts::Same(0)),
+            ("/api", Counts::Same(1)),
+        ] {
             let server = server(Long::Cut(at), counts);
             let error = connect(&server, path).await.unwrap_err();
             assert!(matches!(error, ConnectError::Cuts(64)), "{path} {at} {counts:?}: {error}");
@@ -197,7 +205,7 @@ async fn a_server_that_cuts_and_counts_what_it_read_is_believed() {
 
 #[tokio::test]
 async fn a_server_that_reads_more_than_the_window_is_asked_for_no_more() {
-    for counts in [Counts::Read, Counts::No] {
+    for counts in [Counts::Read, Counts::No, Counts::Same(0)] {
         let server = server(Long::Read, counts);
         let embedder = connect(&server, "/v1").await.unwrap();
         // Without a count only the bytes are known: 18 words of two or three.
