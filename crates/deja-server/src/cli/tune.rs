@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use deja_core::admin::AdminError;
 use deja_core::admin::judging::{Judging, Limits};
 use deja_core::admin::quality::Labellers;
 use deja_core::money::NanoUsd;
@@ -47,7 +46,7 @@ async fn tune_with(task: TuneTask, reach: &mut Reach<'_>, out: &mut dyn Write) -
     if !task.apply {
         return Ok(());
     }
-    let none = || AdminError::Invalid("the labels advise no setting yet: nothing is applied".into());
+    let none = || anyhow::anyhow!("the labels advise no setting yet: nothing is applied");
     let setting = view.advised.ok_or_else(none)?.setting;
     let question = format!("Apply threshold {}, guard {} to '{project}'?", setting.threshold, setting.guard);
     ask(task.sure, &question, "nothing was applied")?;
