@@ -78,6 +78,9 @@ pub(super) struct Wish {
     email: String,
     /// A rank, or `remove`.
     r#do: String,
+    /// Whether it is the form that adds one: it changes no rank, which may be one's own.
+    #[serde(default)]
+    new: bool,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +104,11 @@ pub(super) async fn confirm_own(visit: Visit, Path(slug): Path<String>, Query(ow
     Ok(visit.page(&page.with("email", email).with("do", own.r#do)))
 }
 
+async fn is_member(visit: &Visit, slug: &str, email: &str) -> Result<bool, ConsoleError> {
+    let email = email.trim().to_lowercase();
+    Ok(members::list(&visit.acting(), slug).await?.iter().any(|member| member.email.as_str() == email))
+}
+
 /// `POST /console/p/{slug}/members`, and `/own` below it.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Wish>) -> Answer {
     let by = visit.acting();
@@ -108,6 +116,14 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         ("remove", _) => {
             let good = format!("{} is no member of this project any more.", form.email.trim());
             (members::remove(&by, &slug, &form.email).await, good)
+        }
+        (_, Ok(rank)) if form.new && is_member(&visit, &slug, &form.email).await? => {
+            let email = form.email.trim();
+            let problem =
+                format!("{email} is a member already, so nothing was changed: change the rank in the list.");
+            let problem = Problem::of("email", problem);
+            let page = page(&visit, &slug, form.email.clone(), rank, Some(problem)).await?;
+            return Ok(visit.again(&page));
         }
         (_, Ok(rank)) => {
             let done = members::set(&by, &slug, &form.email, rank).await;

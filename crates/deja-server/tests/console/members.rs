@@ -269,6 +269,27 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
 }
 
 #[tokio::test]
+async fn adding_a_member_changes_nobodys_rank() {
+    let world = World::new().await;
+    let project = world.project("Shared").await;
+    let (ada, _) = world.operator(Role::Member).await;
+    let mut owner = world.member(&project, Some(Rank::Owner)).await;
+    let own = world.wired.store.members(project.id).await.unwrap().remove(0);
+    let place = "/console/p/shared/members";
+    assert_eq!(owner.get(place).await.attributes("form.card [type=hidden]", "name"), ["new"]);
+    owner.submit(place, &[("email", ada.email.as_str()), ("do", "editor"), ("new", "true")]).await;
+    for (email, kept) in [(ada.email.as_str(), Rank::Editor), (own.email.as_str(), Rank::Owner)] {
+        let typed = format!(" {} ", email.to_uppercase());
+        let page = owner.post(place, &[("email", &typed), ("do", "viewer"), ("new", "true")]).await;
+        let told = page.one("#email-problem");
+        assert!(page.status == 422 && told.contains("is a member already"), "{} {told}", page.status);
+        let members = world.wired.store.members(project.id).await.unwrap();
+        let member = members.iter().find(|member| member.email.as_str() == email).unwrap();
+        assert_eq!(member.rank, kept, "{email}");
+    }
+}
+
+#[tokio::test]
 async fn the_last_owner_stays_one() {
     let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
