@@ -1,10 +1,8 @@
 //! The list of projects, and making one.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use deja_core::admin::projects::{self, NewProject};
-use deja_core::analytics::Totals;
+use deja_core::analytics::{Step, Totals};
 use deja_core::project::{Project, Tier};
 use serde::Deserialize;
 
@@ -16,8 +14,8 @@ use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
 use super::paging::Paged;
 
-/// Bars of a sparkline.
-const DAYS: i64 = 7;
+/// Bars of a sparkline. Each is 24 hours, the last one with the running hour: so they sum up to the figure of 7 days beside them.
+const BARS: i64 = 7;
 
 #[derive(Template)]
 #[template(path = "projects.html")]
@@ -40,13 +38,16 @@ struct Spark {
 }
 
 impl Spark {
-    /// A bar a day; of some days there may be nothing to tell.
+    /// A bar for each 24 hours; of some there may be nothing to tell.
     fn of(what: &str, unit: Unit, days: &[Totals], value: fn(&Totals) -> Option<f64>) -> Self {
         let values: Vec<_> = days.iter().map(value).collect();
         let told: Vec<_> =
             values.iter().map(|value| value.map_or("–".into(), |value| unit.show(value))).collect();
         let bars: Vec<_> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
-        Self { shapes: sparkline(&bars), says: format!("{what} by day, up to today: {}", told.join(", ")) }
+        Self {
+            shapes: sparkline(&bars),
+            says: format!("{what} for each 24 hours, up to now: {}", told.join(", ")),
+        }
     }
 }
 
@@ -63,10 +64,11 @@ struct Row {
 
 /// `GET /console/projects`.
 pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
-    let today = visit.now().as_secs().div_euclid(86_400);
-    let first = today - DAYS + 1;
-    let daily = visit.store().daily_totals(first, today + 1).await?;
-    let none = BTreeMap::new();
+    let until = Step::Hour.period_of(visit.now()) + 1;
+    let mut bars = Vec::new();
+    for bar in (0..BARS).rev() {
+        bars.push(visit.store().totals(until - (bar + 1) * 24, until - bar * 24).await?);
+    }
     let listed = projects::list(&visit.acting()).await?;
     let mut all = Totals::default();
     for (_, week) in &listed {
@@ -77,9 +79,8 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
         [project.name.as_str(), project.slug.as_str()]
     });
     let rows = page.rows.into_iter().map(|(project, week)| {
-        let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
-            (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
+            bars.iter().map(|bar| bar.get(&project.id).copied().unwrap_or_default()).collect();
         let requests = Spark::of("Requests", Unit::Count, &days, |day| Some(day.requests() as f64));
         let hit_rate = Spark::of("Hit rate", Unit::Percent, &days, Totals::hit_rate);
         let saved = Spark::of("Saved", Unit::Dollars, &days, |day| Some(day.saved.as_dollars()));

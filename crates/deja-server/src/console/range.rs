@@ -26,6 +26,8 @@ pub(super) struct Span {
     pub(super) periods: Range<i64>,
     /// Periods a bar.
     pub(super) group: i64,
+    /// Periods of the first bar that lie before the span.
+    lead: i64,
     /// Whether it begins earlier or ends later than it was typed.
     pub(super) widened: bool,
 }
@@ -38,7 +40,7 @@ pub(super) const OFFERED: [(&str, &str); 4] =
     [("1h", "1 hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days")];
 
 impl Span {
-    /// The span called `key`, up to and with the running period. Anything else is the default, 24 hours.
+    /// The span called `key`: its whole length, up to and with the running period. Anything else is the default, 24 hours.
     pub(super) fn named(key: &str, now: Timestamp) -> Self {
         let (key, step, count, group) = match key {
             "1h" => ("1h", Step::Minute, 60, 1),
@@ -46,9 +48,11 @@ impl Span {
             "30d" => ("30d", Step::Day, 30, 1),
             _ => ("24h", Step::Hour, 24, 1),
         };
-        // Bars begin at whole multiples of their length, so that they stay the same as time goes on.
-        let end = (step.period_of(now).div_euclid(group) + 1) * group;
-        Self { key, step, periods: end - count..end, group, widened: false }
+        let end = step.period_of(now) + 1;
+        let start = end - count;
+        // Bars begin at whole multiples of their length, so that they stay the same as time goes on. The span has a part of the
+        // first and of the last one.
+        Self { key, step, periods: start..end, group, lead: start.rem_euclid(group), widened: false }
     }
 
     /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC; what is wrong with them, for people.
@@ -73,7 +77,7 @@ impl Span {
             return Err("Nothing is kept of the custom range’s time.");
         }
         let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(7);
-        let span = Self { key: "custom", step, periods: first..end, group, widened: false };
+        let span = Self { key: "custom", step, periods: first..end, group, lead: 0, widened: false };
         let widened = span.from() < from || until < span.until().min(now);
         Ok(Self { widened, ..span })
     }
@@ -99,13 +103,14 @@ impl Span {
 
     /// Number of bars.
     pub(super) fn bars(&self) -> usize {
-        usize::try_from((self.periods.end - self.periods.start + self.group - 1) / self.group).unwrap_or(0)
+        let all = self.lead + self.periods.end - self.periods.start;
+        usize::try_from((all + self.group - 1) / self.group).unwrap_or(0)
     }
 
     /// The bar that a period falls into.
     pub(super) fn bar_of(&self, period: i64) -> Option<usize> {
         let inside = self.periods.contains(&period);
-        usize::try_from((period - self.periods.start) / self.group).ok().filter(|_| inside)
+        usize::try_from((self.lead + period - self.periods.start) / self.group).ok().filter(|_| inside)
     }
 
     /// When it begins.
@@ -140,7 +145,8 @@ impl Span {
         };
         let full = if self.step == Step::Day { "%Y-%m-%d" } else { "%Y-%m-%d %H:%M" };
         let bars = i64::try_from(self.bars()).unwrap_or(0);
-        let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group);
+        let begins =
+            |bar: i64| self.step.start_of(self.periods.start + (bar * self.group - self.lead).max(0));
         let label = |bar| {
             let begin = moment::whole(begins(bar));
             let text = |form| begin.strftime(form).to_string();
@@ -179,11 +185,11 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_secs(1_785_500_000);
 
     #[test]
-    fn named_ranges_end_with_the_running_bar() {
+    fn named_ranges_have_their_whole_length_and_end_with_the_running_period() {
         for (key, bars, first, last, whole) in [
             ("1h", 60, "11:14", "12:13", ("2026-07-31 11:14", "2026-07-31T11:14:00Z")),
             ("24h", 24, "13:00", "12:00", ("2026-07-30 13:00", "2026-07-30T13:00:00Z")),
-            ("7d", 28, "Jul 24 18:00", "Jul 31 12:00", ("2026-07-24 18:00", "2026-07-24T18:00:00Z")),
+            ("7d", 29, "Jul 24 13:00", "Jul 31 12:00", ("2026-07-24 13:00", "2026-07-24T13:00:00Z")),
             ("30d", 30, "Jul 2", "Jul 31", ("2026-07-02", "2026-07-02T00:00:00Z")),
             ("nonsense", 24, "13:00", "12:00", ("2026-07-30 13:00", "2026-07-30T13:00:00Z")),
         ] {
@@ -194,7 +200,18 @@ mod tests {
             assert_eq!((labels[0].full.as_str(), labels[0].exact.as_str()), whole, "{key}");
             assert_eq!(span.bar_of(span.step.period_of(NOW)), Some(bars - 1), "{key}");
             assert_eq!(span.bar_of(span.periods.end), None);
+            assert_eq!(span.bar_of(span.periods.start), Some(0), "{key}");
         }
+    }
+
+    #[test]
+    fn bars_begin_at_multiples_of_their_length() {
+        let span = Span::named("7d", NOW);
+        let hour = |text: &str| Step::Hour.period_of(typed(text).unwrap());
+        let bars = ["2026-07-24T17:00", "2026-07-24T18:00", "2026-07-31T11:00", "2026-07-31T12:00"];
+        assert_eq!(bars.map(|at| span.bar_of(hour(at))), [Some(0), Some(1), Some(27), Some(28)]);
+        let second = &span.labels()[1];
+        assert_eq!((second.short.as_str(), second.full.as_str()), ("Jul 24 18:00", "2026-07-24 18:00"));
     }
 
     #[test]

@@ -171,12 +171,21 @@ async fn seven_days_are_168_hours_on_every_page() {
     record(&world, [event, early, UsageEvent { at: ago(170), ..event }]).await;
     let page = member.get("/console/projects").await;
     assert_eq!(page.all("tbody td.num")[0], "2", "{}", page.text());
+    let bars = page.attributes("svg.spark", "aria-label").remove(0);
+    assert_eq!(bars, "Requests for each 24 hours, up to now: 1, 0, 0, 0, 0, 0, 1");
     let together = "All projects together: 2 requests, $2.00 saved.";
     assert!(page.one("caption").ends_with(together), "{}", page.one("caption"));
     let page = member.get("/console/p/furnished").await;
     assert!(figure(&page, "Saved").1.ends_with("saved in 7 days: $2.00"), "{}", page.text());
     let told = page.one("#window");
     assert!(told.contains(" 1 of the 2 prompts that were no exact hits were longer (50.0%)"), "{told}");
+    let page = member.get("/console/p/furnished/analytics?range=7d").await;
+    assert_eq!((figure(&page, "Requests").0, figure(&page, "Saved").0), ("2".into(), "$2.00".into()));
+    let place = page.all(".figures dt").iter().position(|found| found == "Requests").unwrap();
+    assert_eq!(page.all(".figures dd.before")[place], "before: 1", "the 168 hours before these");
+    let csv = member.get("/console/p/furnished/analytics/requests.csv?range=7d").await;
+    let misses = csv.body.lines().skip(1).map(|line| line.split(',').nth(3).unwrap());
+    assert_eq!(misses.map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), 2);
 }
 
 #[tokio::test]
@@ -184,8 +193,8 @@ async fn the_small_charts_of_the_projects_say_their_values() {
     let (world, event, mut member) = with_traffic().await;
     record(&world, [event, UsageEvent { outcome: Outcome::ExactHit, ..event }]).await;
     let told = member.get("/console/projects").await.attributes("svg.spark", "aria-label");
-    assert_eq!(told[0], "Requests by day, up to today: 0, 0, 0, 0, 0, 0, 2");
-    assert_eq!(told[1], "Hit rate by day, up to today: –, –, –, –, –, –, 50.0%");
+    assert_eq!(told[0], "Requests for each 24 hours, up to now: 0, 0, 0, 0, 0, 0, 2");
+    assert_eq!(told[1], "Hit rate for each 24 hours, up to now: –, –, –, –, –, –, 50.0%");
 }
 
 #[tokio::test]
