@@ -233,6 +233,12 @@ async fn guard_model(
     let last = span.until().minus(Duration::from_nanos(1));
     let days = day(span.from())..day(last) + 1;
     let Questions { asked, cost } = visit.store().questions(project.id, days).await?;
-    let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
-    Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
+    let questions = match asked {
+        0 => return Ok(None),
+        1 => "1 question".into(),
+        asked => format!("{} questions", format::count(asked)),
+    };
+    let told =
+        format!("{questions}, all of these days; off what is saved if it made a hit, else in what is spent");
+    Ok(Some(("Guard model", format::money(cost), told)))
 }

@@ -125,7 +125,7 @@ fn figures(
             "Saved",
             money(totals.saved, totals.unpriced),
             format!(
-                "spent on misses: {}; saved in 7 days: {}",
+                "spent: {}; saved in 7 days: {}",
                 money(totals.spent, totals.unpriced),
                 money(week.saved, week.unpriced)
             ),

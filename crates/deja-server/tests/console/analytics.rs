@@ -176,7 +176,7 @@ async fn seven_days_are_168_hours_on_every_page() {
     let together = "All projects together: 2 requests, $2.00 saved.";
     assert!(page.one("caption").ends_with(together), "{}", page.one("caption"));
     let page = member.get("/console/p/furnished").await;
-    assert!(figure(&page, "Saved").1.ends_with("saved in 7 days: $2.00"), "{}", page.text());
+    assert_eq!(figure(&page, "Saved").1, "spent: $0.00; saved in 7 days: $2.00");
     let told = page.one("#window");
     assert!(told.contains(" 1 of the 2 prompts that were no exact hits were longer (50.0%)"), "{told}");
     let page = member.get("/console/p/furnished/analytics?range=7d").await;

@@ -121,7 +121,8 @@ async fn an_entry_without_a_price_says_so() {
 #[tokio::test]
 async fn what_the_guards_model_cost_is_a_figure() {
     let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
-    let name = "Guard model, off what is saved";
+    let name = "Guard model";
+    let told = "all of these days; off what is saved if it made a hit, else in what is spent";
     let page = member.get("/console/p/furnished/analytics?range=7d").await;
     assert!(!page.all(".figures dt").iter().any(|found| found == name), "nothing was asked");
     let today = Step::Day.period_of(world.wired.admin.clock.now());
@@ -135,13 +136,13 @@ async fn what_the_guards_model_cost_is_a_figure() {
             .unwrap();
     }
     let page = member.get("/console/p/furnished/analytics?range=7d").await;
-    assert_eq!(figure(&page, name), ("$0.00300".into(), "2 questions, all of these days".into()));
+    assert_eq!(figure(&page, name), ("$0.00300".into(), format!("2 questions, {told}")));
     let day = |days_ago| {
         let begins = jiff::Timestamp::from_second((today - days_ago) * 86_400).unwrap();
         begins.strftime("%Y-%m-%dT%H:%M").to_string()
     };
     let range = format!("range=custom&from={}&until={}", day(1), day(0));
     let page = member.get(&format!("/console/p/furnished/analytics?{range}")).await;
-    let yesterday = ("$0.00200".into(), "1 questions, all of these days".into());
+    let yesterday = ("$0.00200".into(), format!("1 question, {told}"));
     assert_eq!(figure(&page, name), yesterday, "not of the day that begins at the end");
 }
