@@ -224,7 +224,7 @@ async fn surfaces_streams_and_scopes_are_told() {
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
     assert_eq!(page.all("#surfaces tbody th"), ["query", "chat", "other"]);
     let cells = page.all("#surfaces tbody td");
-    assert_eq!(cells, ["1", "0", "0.0%", "0", "5", "1", "20.0%", "0", "1", "0", "–", "1"]);
+    assert_eq!(cells, ["1", "0", "0.0%", "0", "5", "1", "20.0%", "0", "0", "0", "–", "1"]);
     let (share, began) = figure(&page, "Streams");
     assert!(share == "66.7%" && began.starts_with("of the answers; first byte: median "), "{share} {began}");
     let csv = member.get("/console/p/furnished/analytics/streams.csv?range=1h").await;

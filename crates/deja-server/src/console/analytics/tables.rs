@@ -226,12 +226,13 @@ pub(super) fn of_all(project: &Project, asked: &Asked, all: &Rollup) -> [Table; 
     [surfaces(project, asked, all), scopes(project, asked, all), refusals(project, asked, all)]
 }
 
-/// The requests that got an answer, told apart by what they came through.
+/// The requests that got an answer, told apart by what they came through. What was passed on is no part of the hit rate, so it
+/// stands apart from what was answered.
 fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     let row = |surface: Surface| {
         let of = all.of_surface(surface);
         let cells = vec![
-            Cell::count(of.hits + of.misses + of.passed),
+            Cell::count(of.hits + of.misses),
             Cell::count(of.hits),
             Cell::Number(Unit::Percent, of.hit_rate()),
             Cell::count(of.passed),
