@@ -187,6 +187,14 @@ async fn a_password_opens_and_everything_else_says_the_same() {
 }
 
 #[tokio::test]
+async fn a_long_word_of_a_browser_wraps() {
+    let world = World::new().await;
+    let page = world.browser_of(Role::Member).await.get("/console/account").await;
+    // A cell without a width grows with its longest word.
+    assert_eq!(page.attributes("table[aria-label=Sessions] tbody th", "class"), ["w40"]);
+}
+
+#[tokio::test]
 async fn guessing_is_slowed_down_and_then_even_the_right_password_waits() {
     let world = with_ada().await;
     let mut guesser = world.stranger();
