@@ -152,7 +152,7 @@ impl ConsoleError {
             Self::Throttled(wait) => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "Too many attempts",
-                format!("Sign-in failed too often from here. Try again in {}.", format::span(*wait)),
+                format!("Sign-in failed too often from here. Try again in {}.", format::wait(*wait)),
                 SIGN_IN,
             ),
             Self::Refused(what) => (StatusCode::UNPROCESSABLE_ENTITY, "Not done", what.clone(), PROJECTS),

@@ -73,25 +73,29 @@ pub(super) fn millis(ms: f64) -> String {
 
 /// A span in words, one unit: `3 minutes`.
 pub(super) fn span(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let (number, unit) = match seconds {
-        0..60 => (seconds, "second"),
-        60..3600 => (seconds / 60, "minute"),
-        3600..172_800 => (seconds / 3600, "hour"),
-        _ => (seconds / 86_400, "day"),
-    };
-    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+    let (seconds, name) = unit(span);
+    let number = span.as_secs() / seconds;
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How long to wait, in words: rounded up, so that who waits so long is not too early.
+pub(super) fn wait(wait: Duration) -> String {
+    span(Duration::from_secs(wait.as_secs().next_multiple_of(unit(wait).0)))
+}
+
+/// The unit that [`span`] counts, in seconds, and its name.
+fn unit(span: Duration) -> (u64, &'static str) {
+    match span.as_secs() {
+        0..60 => (1, "second"),
+        60..3600 => (60, "minute"),
+        3600..172_800 => (3600, "hour"),
+        _ => (86_400, "day"),
+    }
 }
 
 /// A span to the nearest of the units that [`span`] counts: 30 days less a moment are 30 days.
 fn rounded(span: Duration) -> Duration {
-    let half = match span.as_secs() {
-        0..60 => 0,
-        60..3600 => 30,
-        3600..172_800 => 1800,
-        _ => 43_200,
-    };
-    span + Duration::from_secs(half)
+    span + Duration::from_secs(unit(span).0 / 2)
 }
 
 /// A moment, ready for a template: exact for machines, UTC for titles, relative for people.
@@ -176,6 +180,15 @@ mod tests {
             ["in 1 minute", "in 1 hour", "in 10 days", "in 3 days"]
         );
         assert_eq!(Moment::of(now, now).utc, "2026-07-31 12:13:20 UTC");
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up() {
+        let told = [59, 60, 61, 840, 841, 899, 3541].map(|seconds| wait(Duration::from_secs(seconds)));
+        assert_eq!(
+            told,
+            ["59 seconds", "1 minute", "2 minutes", "14 minutes", "15 minutes", "15 minutes", "1 hour"]
+        );
     }
 
     #[test]

@@ -94,11 +94,13 @@ impl Throttle {
     }
 }
 
-/// Whether none of these has failed too often; or how long they have to wait.
+/// Whether none of these has failed too often; or how many whole seconds they have to wait.
 fn open(failures: &HashMap<Who, Failures>, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
     let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
     let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
-    if wait.is_zero() { Ok(()) } else { Err(wait) }
+    // Rounded up: who comes a moment too early is refused again.
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    if wait.is_zero() { Ok(()) } else { Err(Duration::from_secs(seconds)) }
 }
 
 fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {
@@ -162,6 +164,8 @@ mod tests {
             assert_eq!(throttle.attempt("ada@example.com", HERE, at(second)), Ok(()));
         }
         assert_eq!(throttle.attempt(" Ada@Example.com", HERE, at(5)), Err(Duration::from_secs(895)));
+        let later = at(5).plus(Duration::from_millis(1));
+        assert_eq!(throttle.attempt("ada@example.com", HERE, later), Err(Duration::from_secs(895)));
         assert_eq!(throttle.attempt("ada@example.com", THERE, at(5)), Ok(()));
         assert_eq!(throttle.attempt("bob@example.com", HERE, at(5)), Ok(()));
         assert_eq!(throttle.attempt("ada@example.com", HERE, at(900)), Ok(()));

@@ -206,6 +206,7 @@ async fn guessing_is_slowed_down_and_then_even_the_right_password_waits() {
     let page =
         guesser.post("/console/sign-in", &[("email", "Ada@example.com "), ("password", PASSWORD)]).await;
     assert_eq!((page.status, page.one("h1").as_str()), (429, "Too many attempts"));
+    assert!(page.text().contains("Try again in 15 minutes."), "{}", page.text());
     assert!(page.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 600);
     assert!(page.headers.get("set-cookie").is_none());
     let other =
