@@ -117,8 +117,8 @@ impl NewForm {
             name: self.name.clone(),
             models: models.map(str::to_owned).collect(),
             expires: days.map(|days| Expiry::In(days.saturating_mul(24 * 3600))),
-            per_minute: number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?,
-            burst: number("Requests at once", &self.burst).map_err(at("burst"))?,
+            per_minute: limits::requests("Requests a minute", &self.per_minute).map_err(at("per_minute"))?,
+            burst: limits::requests("Requests at once", &self.burst).map_err(at("burst"))?,
         })
     }
 }
@@ -203,8 +203,11 @@ async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Resul
             nobody.push(format!("“{model}”"));
         }
     }
+    let it = if nobody.len() == 1 { "it" } else { "them" };
     let told = format::listed(&nobody).map(|which| {
-        format!("Nobody serves {which}: requests for it are refused until a provider of this project has it.")
+        format!(
+            "Nobody serves {which}: requests for {it} are refused until a provider of this project has {it}."
+        )
     });
     Ok(told.unwrap_or_default())
 }

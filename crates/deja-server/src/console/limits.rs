@@ -78,10 +78,16 @@ impl Limits {
     /// The values, if all of them can be read.
     pub(super) fn read(&self) -> Result<Values, Problem> {
         let tier = if self.tier.is_empty() { Tier::Free } else { self.tier.parse().map_err(at("form"))? };
-        let per_minute = number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?;
-        let burst = number("Requests at once", &self.burst).map_err(at("burst"))?;
+        let per_minute = requests("Requests a minute", &self.per_minute).map_err(at("per_minute"))?;
+        let burst = requests("Requests at once", &self.burst).map_err(at("burst"))?;
         Ok((tier, per_minute, burst))
     }
+}
+
+/// A number of requests in a field that may be empty. One that is far too large becomes the largest, so that the use case tells
+/// the bounds.
+pub(super) fn requests(what: &str, text: &str) -> Result<Option<u32>, String> {
+    Ok(number::<u64>(what, text)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
 }
 
 fn values_of(project: &Project) -> Values {

@@ -58,7 +58,12 @@ impl Span {
     /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC; what is wrong with them, for people.
     pub(super) fn custom(from: &str, until: &str, now: Timestamp) -> Result<Self, &'static str> {
         let ends = typed(from).zip(typed(until)).filter(|(from, until)| from < until);
-        let (from, until) = ends.ok_or("A custom range goes from one moment to a later one.")?;
+        let ends = ends.ok_or("A custom range goes from one moment to a later one.")?;
+        // What the type holds, and no more than is needed.
+        if ends.0 < 0 || ends.1 >= 7_258_118_400 {
+            return Err("A custom range lies between 1970 and 2199 (UTC).");
+        }
+        let (from, until) = (Timestamp::from_secs(ends.0), Timestamp::from_secs(ends.1));
         let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
         let is_midnight = |at: Timestamp| at.as_secs() % Step::Day.seconds() == 0;
         let whole_days = is_midnight(from) && (until >= now || is_midnight(until));
@@ -164,12 +169,10 @@ fn groups(step: Step) -> Vec<i64> {
     }
 }
 
-/// A moment as `datetime-local` inputs send it, taken as UTC.
-fn typed(text: &str) -> Option<Timestamp> {
+/// A moment as `datetime-local` inputs send it, taken as UTC: seconds since 1970.
+fn typed(text: &str) -> Option<i64> {
     let civil: jiff::civil::DateTime = text.trim().parse().ok()?;
-    let at = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
-    // What the type holds: the years 1970 to 2200 are enough.
-    (0..7_258_118_400).contains(&at.as_second()).then(|| Timestamp::from_secs(at.as_second()))
+    Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
 }
 
 /// A moment as `datetime-local` inputs take it.
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn bars_begin_at_multiples_of_their_length() {
         let span = Span::named("7d", NOW);
-        let hour = |text: &str| Step::Hour.period_of(typed(text).unwrap());
+        let hour = |text: &str| Step::Hour.period_of(Timestamp::from_secs(typed(text).unwrap()));
         let bars = ["2026-07-24T17:00", "2026-07-24T18:00", "2026-07-31T11:00", "2026-07-31T12:00"];
         assert_eq!(bars.map(|at| span.bar_of(hour(at))), [Some(0), Some(1), Some(27), Some(28)]);
         let second = &span.labels()[1];
@@ -266,8 +269,11 @@ mod tests {
         }
         let span = Span::custom("2026-07-31T10:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!((span.step, span.bars()), (Step::Minute, 27), "134 minutes, in bars of 5");
-        let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);
-        assert!(span.is_err(), "before the epoch");
+        for (from, until) in
+            [("1969-12-31T23:59", "2199-01-01T00:00"), ("2026-07-01T00:00", "2200-01-01T00:00")]
+        {
+            assert!(Span::custom(from, until, NOW).unwrap_err().contains("between 1970 and 2199"), "{from}");
+        }
         let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!((span.step, span.periods.end - span.periods.start), (Step::Day, Step::Day.kept()));
         assert!(span.bars() <= 60);

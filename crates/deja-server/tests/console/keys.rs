@@ -53,9 +53,12 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let wish = |days: &'static str, per_minute: &'static str| {
         [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", "")]
     };
-    for (days, per_minute, says) in
-        [("0", "", "36500 days"), ("soon", "", "days until it expires"), ("", "101", "100 requests a minute")]
-    {
+    for (days, per_minute, says) in [
+        ("0", "", "36500 days"),
+        ("soon", "", "days until it expires"),
+        ("", "101", "100 requests a minute"),
+        ("", "99999999999999", "between 1 and 1000000"),
+    ] {
         let page = member.post("/console/p/shop/keys", &wish(days, per_minute)).await;
         assert_eq!(page.status, 422);
         assert!(page.one("[role=alert]").contains(says), "{}", page.text());
@@ -90,9 +93,12 @@ async fn a_key_for_a_model_that_nobody_serves_is_told() {
     let (_world, _, mut member) = World::with_project("Shop", Role::Member).await;
     let page =
         member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
-    let told =
-        "Nobody serves “blend”, “brew”: requests for it are refused until a provider of this project has it.";
+    let told = "Nobody serves “blend”, “brew”: requests for them are refused until a provider of this project has \
+                them.";
     assert_eq!((page.one(".note[role=status]").as_str(), page.all("dialog #key").len()), (told, 1));
+    let page = member.submit("/console/p/shop/keys", &[("name", "one"), ("models", "blend")]).await;
+    let told = "Nobody serves “blend”: requests for it are refused until a provider of this project has it.";
+    assert_eq!(page.one(".note[role=status]"), told);
     let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "blend\nbrew")];
     member.submit("/console/p/shop/providers/new", &own).await;
     let page =
@@ -107,7 +113,7 @@ async fn a_key_for_many_models_that_nobody_serves_is_shown() {
     let page = member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", &models.join("\n"))]).await;
     assert_eq!(page.all("dialog #key").len(), 1, "{}", page.text());
     let told = page.one(".note[role=status]");
-    assert!(told.contains("and 85 more") && told.ends_with("has it."), "{told}");
+    assert!(told.contains("and 85 more") && told.ends_with("has them."), "{told}");
 }
 
 #[tokio::test]

@@ -161,7 +161,11 @@ async fn thirty_labels_give_a_first_interval() {
     }
     let mut member = world.browser_of(Role::Member).await;
     let label = "/console/p/sampled/quality/label";
-    for _ in 0..30 {
+    for number in 0..30 {
+        if number == 1 {
+            let page = member.get("/console/p/sampled/quality").await;
+            assert!(page.one("#advice").starts_with("1 label does not yet show"), "{}", page.text());
+        }
         let page = member.get(label).await;
         let sample = page.attributes("main input[name=sample]", "value").remove(0);
         let page = member.submit(label, &[("sample", &sample), ("answers", "yes"), ("skip", "0")]).await;

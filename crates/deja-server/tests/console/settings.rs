@@ -41,6 +41,7 @@ async fn contradictions_of_settings_are_said() {
     let limits = "/console/p/furnished/settings/limits";
     for (field, value, told) in [
         ("per_minute", "0", "between"),
+        ("per_minute", "99999999999999", "between 1 and 1000000"),
         ("burst", "1,5", "a whole number"),
         ("per_minute", "x", "a whole number"),
     ] {
