@@ -161,6 +161,20 @@ async fn asking_at_the_console_takes_from_the_limit_of_the_project() {
     assert_eq!(member.post(place, &ask("cache")).await.status, 200, "looking takes nothing");
 }
 
+#[tokio::test]
+async fn what_is_asked_at_the_console_has_a_name_in_the_log_of_requests() {
+    let (world, _, mut member) = World::with_project("Shop", Role::Member).await;
+    let query = [("prompt", "Why?"), ("model", "gpt-4o"), ("threshold", "1"), ("ask", "provider")];
+    let chat = chat(&[("question", "Why?"), ("model", "gpt-4o"), ("ask", "provider")]);
+    member.post("/console/p/shop/playground", &query).await;
+    member.post("/console/p/shop/playground/chat", &chat).await;
+    world.wired.app.engine().flush_counts().await.unwrap();
+    let csv = member.get("/console/p/shop/requests/log.csv").await;
+    let place = csv.body.lines().next().unwrap().split(',').position(|name| name == "request").unwrap();
+    let names: Vec<_> = csv.body.lines().skip(1).map(|row| row.split(',').nth(place).unwrap()).collect();
+    assert!(names.len() == 2 && names.iter().all(|name| !name.is_empty()), "{}", csv.body);
+}
+
 /// A form of the playground's chat.
 fn chat<'a>(form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let usual = [("format", "chat"), ("model", "m"), ("threshold", "0.85"), ("ask", "cache")];

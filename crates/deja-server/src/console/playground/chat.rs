@@ -21,6 +21,7 @@ use crate::console::form::{Form, Problem, with_lf};
 use crate::console::format;
 use crate::console::page::{Answer, Frame, Visit};
 use crate::console::providers::{Models, USUAL_MODEL};
+use crate::request_id;
 
 /// Largest answer that is shown, in bytes.
 const MOST_SHOWN: usize = 1024 * 1024;
@@ -175,7 +176,8 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<(Relay, To
     let headers = AllowedHeaders::of(&headers);
     let forward = Forward { endpoint, model, body, headers, query: None };
     let control = Control::default();
-    Ok((Relay { identity, forward, threshold, control, context: None, request: None }, told))
+    let request = Some(request_id::new());
+    Ok((Relay { identity, forward, threshold, control, context: None, request }, told))
 }
 
 impl Told {
