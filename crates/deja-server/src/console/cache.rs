@@ -56,6 +56,8 @@ struct CachePage {
     /// Whether the entries are those nearest to a text.
     nearest: bool,
     selects: Vec<Select>,
+    /// What one must know of the selects.
+    offered: Option<&'static str>,
     head: Vec<Column>,
     sort: String,
     /// What one must know of the order.
@@ -155,6 +157,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
     let project = visit.project()?;
     let found = find(&visit, &project, &search).await?;
     let total = visit.store().count(project.id).await?;
+    let (selects, offered) = search.filter.selects(&visit.console, &project, total).await?;
     let (nearest, (sort, order)) = (search.is_near(), search.sort());
     let links = (!nearest).then_some(sort);
     let page = CachePage {
@@ -166,7 +169,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         filtered: !search.filter.is_empty(),
         by_meaning: search.by == "meaning",
         nearest,
-        selects: search.filter.selects(&visit.console, &project).await?,
+        selects,
+        offered,
         head: heads(&COLUMNS, links, |sort| search.place(&slug, sort, "")),
         note: (!nearest && order.by == EntryColumn::LastUsed).then_some(BY_USE),
         entries: found.rows,

@@ -16,6 +16,9 @@ pub(super) const OFFERED: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 /// How many of the newest entries are looked through for them.
 pub(super) const NEWEST: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
+/// What the page tells if not all are offered.
+const NOTE: &str = "Model and Context offer those of the 10,000 newest entries: the 100 of each that have most of these entries.";
+
 /// A choice in a filter.
 pub(super) struct Select {
     pub(super) name: &'static str,
@@ -79,24 +82,32 @@ impl Filter {
         query(&[&[("q", self.q.as_str()), ("model", &self.model), ("context", &self.context)], more].concat())
     }
 
-    /// The choices of models and contexts that the project's cache has.
+    /// The choices of models and contexts that the project's cache of `total` entries has, and what to tell if not all are offered.
     pub(super) async fn selects(
         &self,
         console: &Console,
         project: &Project,
-    ) -> Result<Vec<Select>, ConsoleError> {
+        total: u64,
+    ) -> Result<(Vec<Select>, Option<&'static str>), ConsoleError> {
+        // One more, to know whether there are more.
+        const READ: NonZeroUsize = OFFERED.saturating_add(1);
         let store = &console.admin.store;
-        let counted = |name: String, count: u64| format!("{name} ({})", format::count(count));
-        let models = store.models_of(project.id, NEWEST, OFFERED).await?.into_iter();
-        let contexts = store.contexts_of(project.id, NEWEST, OFFERED).await?.into_iter();
-        let contexts = contexts.map(|(context, count)| match context {
+        // What was counted among the newest entries is no count of all.
+        let all = total <= NEWEST.get() as u64;
+        let counted =
+            |name: String, count: u64| if all { format!("{name} ({})", format::count(count)) } else { name };
+        let models = store.models_of(project.id, NEWEST, READ).await?;
+        let contexts = store.contexts_of(project.id, NEWEST, READ).await?;
+        let more = !all || models.len().max(contexts.len()) > OFFERED.get();
+        let models = models.into_iter().take(OFFERED.get());
+        let contexts = contexts.into_iter().take(OFFERED.get()).map(|(context, count)| match context {
             None => ("-".to_owned(), counted("none".into(), count)),
             Some(text) => {
                 let shown = if text.is_empty() { "(empty text)".into() } else { format::excerpt(&text) };
                 (format!("={text}"), counted(shown, count))
             }
         });
-        Ok(vec![
+        let selects = vec![
             Select::new(
                 "model",
                 "Model",
@@ -104,7 +115,8 @@ impl Filter {
                 models.map(|(model, n)| (model.clone(), counted(model, n))),
             ),
             Select::new("context", "Context", &self.context, contexts),
-        ])
+        ];
+        Ok((selects, more.then_some(NOTE)))
     }
 }
 

@@ -35,6 +35,8 @@ struct PurgePage {
     /// Whether they are being deleted.
     goes_on: bool,
     selects: Vec<Select>,
+    /// What one must know of the selects.
+    offered: Option<&'static str>,
     /// Nothing if counting them took too long.
     matching: Option<String>,
     total: String,
@@ -65,12 +67,15 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
         (Some(_), Some(_)) => (frame.complaining(Some(STOPPED)), None),
         (Some(_), None) => (frame, None),
     };
+    let total = store.count(project.id).await?;
+    let (selects, offered) = form.selects(&visit.console, &project, total).await?;
     let page = PurgePage {
         frame,
-        selects: form.selects(&visit.console, &project).await?,
+        selects,
+        offered,
         goes_on: goes_on.is_some(),
         matching: counted.map(entries_of),
-        total: entries_of(store.count(project.id).await?),
+        total: entries_of(total),
         form,
         slug,
     };

@@ -1,5 +1,6 @@
 //! The entries of a project: found, shown, exported, purged.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -241,4 +242,34 @@ async fn entries_that_could_not_be_embedded_are_shown() {
     let page = member.get("/console/p/shop/settings").await;
     assert_eq!(page.all("[aria-labelledby=embeddings] dd"), ["1", "1"], "{}", page.text());
     assert_eq!(stats().await, NotEmbeddedView { waiting: 1, failed: 1 });
+}
+
+#[tokio::test]
+async fn filters_say_what_they_do_not_offer_and_count_all_or_nothing() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let put = async |entries: Range<usize>, contexts: usize| {
+        let one = |number: usize| {
+            let (prompt, context) = (format!("Prompt {number}"), format!("context {}", number % contexts));
+            let (world, project) = (&world, &project);
+            async move { world.entry_without_vector(project, "m", &prompt, Some(&context)).await }
+        };
+        futures::future::join_all(entries.map(one)).await;
+    };
+    let pages = ["/console/p/shop/cache", "/console/p/shop/cache/purge"];
+    for (entries, contexts, offered, model, told) in [
+        (0..100, 100, 101, "m (100)", false),
+        (100..101, 101, 101, "m (101)", true),
+        (101..10_000, 50, 101, "m (10,000)", true),
+        (10_000..10_001, 50, 101, "m", true),
+    ] {
+        put(entries, contexts).await;
+        for page in pages {
+            let page = member.get(page).await;
+            assert_eq!(page.all("#context option").len(), offered, "with All");
+            assert_eq!(page.all("#model option")[1], model);
+            assert_eq!(page.all("#offered").len(), usize::from(told), "{}", page.text());
+        }
+    }
 }
