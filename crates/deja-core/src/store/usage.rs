@@ -24,14 +24,6 @@ pub trait Usage: Send + Sync {
     /// Totals by project over the hours `from..until` (hours since the epoch).
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError>;
 
-    /// Totals by project and day (days since the epoch, UTC) over the days `from..until`; days without requests
-    /// are left out.
-    async fn daily_totals(
-        &self,
-        from: i64,
-        until: i64,
-    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError>;
-
     /// The rollups of one slice of a project's requests over these periods, by period; empty ones are left out.
     async fn usage_series(
         &self,

@@ -170,7 +170,6 @@ forward! { Limits:
 }
 forward! { Usage:
     fn totals(from: i64, until: i64) -> BTreeMap<ProjectId, Totals>;
-    fn daily_totals(from: i64, until: i64) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>>;
     fn usage_series(project: ProjectId, slice: &Slice, step: Step, periods: Range<i64>) -> BTreeMap<i64, Rollup>;
     fn usage_by(project: ProjectId, slice: &Slice, by: Dimension, step: Step, periods: Range<i64>, limit: NonZeroUsize) -> Vec<(Slice, Totals)>;
     fn top_entries(project: ProjectId, filter: &EntryFilter, since: Timestamp, limit: NonZeroUsize) -> Vec<EntryDetail>;

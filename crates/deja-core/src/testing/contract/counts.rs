@@ -188,11 +188,11 @@ async fn sums_stop_at_their_maximum(mut store: Subject) {
     let by_key = store
         .usage_by(one, &Slice::default(), Dimension::Key, Step::Hour, 0..i64::MAX, NonZeroUsize::MAX)
         .await;
-    let days = store.daily_totals(0, i64::MAX).await.unwrap();
+    let days = store.usage_series(one, &Slice::default(), Step::Day, 0..i64::MAX).await.unwrap();
     for totals in [
         store.totals(0, i64::MAX).await.unwrap()[&one],
         by_key.unwrap()[0].1,
-        *days[&one].first_key_value().unwrap().1,
+        days.first_key_value().unwrap().1.totals,
     ] {
         for sum in [totals.input_tokens, totals.output_tokens, totals.saved_input_tokens] {
             assert!(sum >= most, "{totals:?}");

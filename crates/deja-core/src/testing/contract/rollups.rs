@@ -263,13 +263,16 @@ async fn days_add_up(mut store: Subject) {
     record(&*store, &[event(one, 1, "a", None, day), event(two, 1, "a", None, 3 * day)]).await;
     store.reopen().await;
     let today = NOW.as_secs() / day;
-    let days = store.daily_totals(today, today + 3).await.unwrap();
-    assert_eq!(days.keys().copied().collect::<Vec<_>>(), [one]);
-    let first = days[&one].iter().map(|(day, totals)| (day - today, totals.hits())).collect::<Vec<_>>();
+    let hits = async |project, days: std::ops::Range<i64>| {
+        let days = today + days.start..today + days.end;
+        let days = store.usage_series(project, &Slice::default(), Step::Day, days).await.unwrap();
+        days.iter().map(|(day, rollup)| (day - today, rollup.totals.hits())).collect::<Vec<_>>()
+    };
     // NOW is 22:13, so that two hours later is the next day.
-    assert_eq!(first, [(0, 4), (1, 2)]);
-    assert_eq!(store.daily_totals(today + 3, today + 4).await.unwrap()[&two].len(), 1);
-    assert!(store.daily_totals(today + 4, today + 9).await.unwrap().is_empty());
+    assert_eq!(hits(one, 0..3).await, [(0, 4), (1, 2)]);
+    assert_eq!(hits(two, 0..3).await, []);
+    assert_eq!(hits(two, 3..4).await, [(3, 1)]);
+    assert_eq!(hits(two, 4..9).await, []);
 }
 
 async fn contexts_have_labels(mut store: Subject) {

@@ -28,22 +28,6 @@ impl State {
                 && periods.contains(&key.period)
         })
     }
-
-    fn totals_where(
-        &self,
-        step: Step,
-        of: impl Fn(i64) -> Option<i64>,
-    ) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>> {
-        let mut sums: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
-        for (key, rollup) in &self.rollups {
-            if (key.step, key.slice.dimensions()) == (step, 0)
-                && let Some(part) = of(key.period)
-            {
-                sums.entry(key.project).or_default().entry(part).or_default().add(&rollup.totals);
-            }
-        }
-        sums
-    }
 }
 
 #[async_trait]
@@ -85,16 +69,13 @@ impl Usage for MemoryStore {
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
-        let sums = self.state().totals_where(Step::Hour, |hour| (from..until).contains(&hour).then_some(0));
-        Ok(sums.into_iter().filter_map(|(project, mut parts)| Some((project, parts.remove(&0)?))).collect())
-    }
-
-    async fn daily_totals(
-        &self,
-        from: i64,
-        until: i64,
-    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        Ok(self.state().totals_where(Step::Day, |day| (from..until).contains(&day).then_some(day)))
+        let mut sums: BTreeMap<ProjectId, Totals> = BTreeMap::new();
+        for (key, rollup) in &self.state().rollups {
+            if (key.step, key.slice.dimensions()) == (Step::Hour, 0) && (from..until).contains(&key.period) {
+                sums.entry(key.project).or_default().add(&rollup.totals);
+            }
+        }
+        Ok(sums)
     }
 
     async fn usage_series(

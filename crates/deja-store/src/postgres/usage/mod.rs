@@ -58,27 +58,9 @@ impl Usage for PostgresStore {
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
-        let sql = format!(
-            "SELECT p.project_id, {} FROM {} GROUP BY p.project_id",
-            sums(sum_of),
-            of_all(Step::Hour)
-        );
+        let sql = format!("SELECT p.project_id, {} FROM {} GROUP BY p.project_id", sums(sum_of), of_all());
         let rows = self.connections.bulk(&sql, &[&from, &until]).await?;
         rows.iter().map(|row| Ok((ProjectId::from_bytes(id(row, 0)?), totals(row, 1)?))).collect()
-    }
-
-    async fn daily_totals(
-        &self,
-        from: i64,
-        until: i64,
-    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let sql = format!("SELECT p.project_id, period, {} FROM {}", sums(str::to_owned), of_all(Step::Day));
-        let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
-        for row in self.connections.bulk(&sql, &[&from, &until]).await? {
-            let project = days.entry(ProjectId::from_bytes(id(&row, 0)?)).or_default();
-            project.insert(get(&row, 1)?, totals(&row, 2)?);
-        }
-        Ok(days)
     }
 
     async fn usage_series(
@@ -190,9 +172,9 @@ impl Usage for PostgresStore {
     }
 }
 
-/// The periods $1..$2 of all projects, found project by project by the primary key.
-fn of_all(step: Step) -> String {
-    let step = step.seconds();
+/// The hours $1..$2 of all projects, found project by project by the primary key.
+fn of_all() -> String {
+    let step = Step::Hour.seconds();
     format!(
         "projects p CROSS JOIN LATERAL (
              SELECT * FROM rollups r WHERE r.project_id = p.project_id AND step = {step} AND dimensions = 0

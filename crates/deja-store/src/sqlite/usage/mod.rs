@@ -54,34 +54,10 @@ impl Usage for SqliteStore {
         let sql = format!(
             "SELECT r.project_id, {} FROM {} GROUP BY r.project_id",
             sums(|column| format!("add_up(r.{column})")),
-            of_all(Step::Hour)
+            of_all()
         );
         let of_one = |row: &Row<'_>| Ok((ProjectId::from_bytes(row.get(0)?), totals(row, 1)?));
         self.readers.all(sql, [from, until], of_one).await
-    }
-
-    async fn daily_totals(
-        &self,
-        from: i64,
-        until: i64,
-    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let sql = format!(
-            "SELECT r.project_id, r.period, {} FROM {}",
-            sums(|column| format!("r.{column}")),
-            of_all(Step::Day)
-        );
-        self.readers
-            .read(move |connection| {
-                let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
-                let mut select = connection.prepare_cached(&sql)?;
-                let mut rows = select.query([from, until])?;
-                while let Some(row) = rows.next()? {
-                    let project = days.entry(ProjectId::from_bytes(row.get(0)?)).or_default();
-                    project.insert(row.get(1)?, totals(row, 2)?);
-                }
-                Ok(days)
-            })
-            .await
     }
 
     async fn usage_series(
@@ -198,13 +174,13 @@ impl Usage for SqliteStore {
     }
 }
 
-/// The periods ?1..?2 of all projects. The join makes it one range of the primary key for each project.
-fn of_all(step: Step) -> String {
+/// The hours ?1..?2 of all projects. The join makes it one range of the primary key for each project.
+fn of_all() -> String {
     format!(
         "projects p CROSS JOIN rollups r
             ON r.project_id = p.project_id AND r.step = {} AND r.dimensions = 0
                AND r.period >= ?1 AND r.period < ?2",
-        step.seconds()
+        Step::Hour.seconds()
     )
 }
 
