@@ -159,6 +159,7 @@ forward! { Entries:
 }
 forward! { Limits:
     fn take_of_key(project: ProjectId, key: KeyId, quota: Quota, now: Timestamp) -> Decision;
+    fn give_back_to_key(project: ProjectId, key: KeyId, quota: Quota) -> ();
     fn take_feedback(project: ProjectId, quota: Quota, now: Timestamp) -> Decision;
     {
         async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {

@@ -265,7 +265,7 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         ("over the limit", rate_limited.to_string()),
         ("hit rate", percent(hit_rate)),
         ("saved", amount(saved_usd)),
-        ("spent on misses", amount(spent_usd)),
+        ("spent", amount(spent_usd)),
         ("without a price", unpriced.to_string()),
     ];
     let not_embedded =
