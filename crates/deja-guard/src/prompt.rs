@@ -22,7 +22,7 @@ use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, STEP, scan, trigrams};
 use crate::state::State;
-use crate::typography::{plain, with_zeros};
+use crate::typography::{plain, with_feet, with_zeros};
 use crate::voice::Voice;
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
@@ -225,6 +225,7 @@ impl Prompt {
     pub fn read(text: &str) -> Self {
         let text = plain(text);
         let text = with_zeros(&text);
+        let text = with_feet(&text);
         let text = with_carets(&text);
         let Listed { text, equated } = listed(&text);
         let text = &*text;

@@ -68,3 +68,27 @@ fn lacks_zero(before: &str, mark: &str, behind: &str) -> bool {
         && !EXTENSIONS.iter().any(|name| behind.starts_with(name))
         && (mark == "." || !before.trim_end().ends_with(|c: char| c.is_ascii_digit()))
 }
+
+/// The text with words for the quotes that are signs of feet and inches: they stand right behind a number, and no quote was
+/// opened before. Not where backticks are, since in code each character counts.
+pub(crate) fn with_feet(text: &str) -> Cow<'_, str> {
+    let mut written = String::new();
+    let mut from = 0;
+    for (at, mark) in text.match_indices(['\'', '’', '′', '"', '”', '″', '“', '„', '«', '`']) {
+        let (before, behind) = (&text[..at], &text[at + mark.len()..]);
+        if mark == "`" || !before.ends_with(char::is_alphanumeric) {
+            break;
+        }
+        if before.ends_with(|c: char| c.is_ascii_digit()) && !behind.starts_with(char::is_alphabetic) {
+            let unit = if matches!(mark, "'" | "’" | "′") { " foot" } else { " inch" };
+            let blank = if behind.starts_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
+            written.extend([&text[from..at], unit, blank]);
+            from = at + mark.len();
+        }
+    }
+    if written.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    written.push_str(&text[from..]);
+    Cow::Owned(written)
+}

@@ -254,3 +254,38 @@ fn numbers_are_the_same_to_the_last_digit() {
         0.98,
     );
 }
+
+#[test]
+fn quotes_behind_numbers_are_feet_and_inches() {
+    all_refused(
+        &[
+            ("Convert 5' to cm", "Convert 5\" to cm"),
+            ("How big is a 12\" pizza?", "How big is a 12 cm pizza?"),
+            ("Is 5'10\" tall?", "Is 5'11\" tall?"),
+        ],
+        0.98,
+    );
+    all_passed(
+        &[
+            ("Is 5'10\" tall?", "Is 5 feet 10 inches tall?"),
+            ("How big is a 12″ pizza?", "How big is a 12 inch pizza?"),
+            ("Who wrote \"Fahrenheit 451\"?", "Who wrote Fahrenheit 451?"),
+            ("Who wrote “1984”?", "Who wrote 1984?"),
+            ("What were the 1990's like?", "What were the 1990s like?"),
+        ],
+        0.98,
+    );
+}
+
+#[test]
+fn a_version_before_its_release_is_another_one() {
+    all_refused(
+        &[
+            ("Does version 1.2.3 work?", "Does version 1.2.3-rc2 work?"),
+            ("Is Python 3.13 stable?", "Is Python 3.13rc2 stable?"),
+            ("Is iOS 18 stable?", "Is iOS 18 beta stable?"),
+        ],
+        0.98,
+    );
+    all_passed(&[("Is iOS 18 beta stable?", "Is the iOS 18 beta stable?")], 0.98);
+}
