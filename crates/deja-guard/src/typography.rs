@@ -1,5 +1,6 @@
-//! Characters that only look another way: full-width digits, what cannot be seen within a word, the arrow of a menu. Full-width
-//! letters stay as they are: the embedder does not read them, and words in them have to be the same.
+//! Characters that only look another way: full-width digits, what cannot be seen within a word, the arrow of a menu, decimal
+//! marks without a zero, the signs of feet and inches. Full-width letters stay as they are: the embedder does not read them, and
+//! words in them have to be the same.
 
 use std::borrow::Cow;
 
