@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::typography::replaced;
+
 /// What says a power behind its base, and how it is written.
 const POWERS: [(&str, &str); 7] = [
     (" squared", "^2"),
@@ -22,43 +24,23 @@ pub(crate) fn with_carets(text: &str) -> Cow<'_, str> {
     }
     let mut written = Cow::Borrowed(text);
     for (said, sign) in POWERS {
-        written = replaced(written, said, |before, behind| {
+        let powers = replaced(&written, written.match_indices(said), |before, _, behind| {
             // "Cubed ham", but not "squaredance"; a power is a number or a letter.
             let ends = !behind.starts_with(|c: char| c.is_alphanumeric()) || sign == "^";
             (ends && is_base(before)).then_some(sign)
         });
+        written = powers.map_or(written, Cow::Owned);
     }
     for (said, sign) in [(" plus ", " + "), (" minus ", " - ")] {
         if written.contains('^') {
-            written = replaced(written, said, |before, behind| {
+            let signs = replaced(&written, written.match_indices(said), |before, _, behind| {
                 let next = behind.split(|c: char| !(c.is_alphanumeric() || c == '^')).next();
                 (is_base(before) && next.is_some_and(is_base)).then_some(sign)
             });
+            written = signs.map_or(written, Cow::Owned);
         }
     }
     written
-}
-
-/// Writes for each `said` what `sign` gives for the text before it and behind it.
-fn replaced<'a>(
-    text: Cow<'a, str>,
-    said: &str,
-    sign: impl Fn(&str, &str) -> Option<&'static str>,
-) -> Cow<'a, str> {
-    let mut written = String::new();
-    let mut from = 0;
-    for (at, _) in text.match_indices(said) {
-        let behind = at + said.len();
-        if let Some(sign) = sign(&text[..at], &text[behind..]) {
-            written.extend([&text[from..at], sign]);
-            from = behind;
-        }
-    }
-    if from == 0 {
-        return text;
-    }
-    written.push_str(&text[from..]);
-    Cow::Owned(written)
 }
 
 /// Whether the text ends with a number, a letter that stands for one ("5x"), a power, or a bracket. Units have other powers, and

@@ -40,23 +40,35 @@ fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
+/// The text with what `instead` says in the place of the marks that were `found`: it is told what stands before, the mark, and
+/// what stands behind. `None` if nothing is replaced.
+pub(crate) fn replaced<'a>(
+    text: &'a str,
+    found: impl Iterator<Item = (usize, &'a str)>,
+    mut instead: impl FnMut(&str, &str, &str) -> Option<&'static str>,
+) -> Option<String> {
+    let mut written = String::new();
+    let mut from = 0;
+    for (at, mark) in found {
+        let behind = at + mark.len();
+        if let Some(sign) = instead(&text[..at], mark, &text[behind..]) {
+            written.extend([&text[from..at], sign]);
+            from = behind;
+        }
+    }
+    (from > 0).then(|| written + &text[from..])
+}
+
 /// The text with a zero before a decimal mark that has none: ".5 mg" is "0.5 mg". Not in backticks, where each character
 /// counts.
 pub(crate) fn with_zeros(text: &str) -> Cow<'_, str> {
-    let mut written = String::new();
-    let (mut from, mut is_code) = (0, false);
-    for (at, mark) in text.match_indices(['.', ',', '`']) {
+    let mut is_code = false;
+    let written = replaced(text, text.match_indices(['.', ',', '`']), |before, mark, behind| {
         is_code ^= mark == "`";
-        if !is_code && lacks_zero(&text[..at], mark, &text[at + 1..]) {
-            written.extend([&text[from..at], "0"]);
-            from = at;
-        }
-    }
-    if written.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    written.push_str(&text[from..]);
-    Cow::Owned(written)
+        let sign = if mark == "." { "0." } else { "0," };
+        (!is_code && lacks_zero(before, mark, behind)).then_some(sign)
+    });
+    written.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Whether a number begins with `mark`. A comma behind a number and a blank parts two: "2 ,3".
@@ -71,25 +83,25 @@ fn lacks_zero(before: &str, mark: &str, behind: &str) -> bool {
 }
 
 /// The text with words for the quotes that are signs of feet and inches: they stand right behind a number, and no quote was
-/// opened before. Not where backticks are, since in code each character counts.
+/// opened before. Not behind backticks, since in code each character counts.
 pub(crate) fn with_feet(text: &str) -> Cow<'_, str> {
-    let mut written = String::new();
-    let mut from = 0;
-    for (at, mark) in text.match_indices(['\'', '’', '′', '"', '”', '″', '“', '„', '«', '`']) {
-        let (before, behind) = (&text[..at], &text[at + mark.len()..]);
-        if mark == "`" || !before.ends_with(char::is_alphanumeric) {
-            break;
+    let marks = ['\'', '’', '′', '"', '”', '″', '“', '„', '«', '»', '`'];
+    let mut opened = false;
+    let written = replaced(text, text.match_indices(marks), |before, mark, behind| {
+        let feet = matches!(mark, "'" | "’" | "′");
+        opened |= !(feet || matches!(mark, "\"" | "”" | "″")) || !before.ends_with(char::is_alphanumeric);
+        if opened
+            || !before.ends_with(|c: char| c.is_ascii_digit())
+            || behind.starts_with(char::is_alphabetic)
+        {
+            return None;
         }
-        if before.ends_with(|c: char| c.is_ascii_digit()) && !behind.starts_with(char::is_alphabetic) {
-            let unit = if matches!(mark, "'" | "’" | "′") { " foot" } else { " inch" };
-            let blank = if behind.starts_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
-            written.extend([&text[from..at], unit, blank]);
-            from = at + mark.len();
-        }
-    }
-    if written.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    written.push_str(&text[from..]);
-    Cow::Owned(written)
+        Some(match (feet, behind.starts_with(|c: char| c.is_ascii_digit())) {
+            (true, false) => " foot",
+            (true, true) => " foot ",
+            (false, false) => " inch",
+            (false, true) => " inch ",
+        })
+    });
+    written.map_or(Cow::Borrowed(text), Cow::Owned)
 }

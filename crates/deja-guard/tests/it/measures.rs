@@ -271,6 +271,7 @@ fn quotes_behind_numbers_are_feet_and_inches() {
             ("How big is a 12″ pizza?", "How big is a 12 inch pizza?"),
             ("Who wrote \"Fahrenheit 451\"?", "Who wrote Fahrenheit 451?"),
             ("Who wrote “1984”?", "Who wrote 1984?"),
+            ("Who wrote »1984«?", "Who wrote 1984?"),
             ("What were the 1990's like?", "What were the 1990s like?"),
         ],
         0.98,
