@@ -11,7 +11,7 @@ use deja_core::store::{Browse, Cursor, EntryColumn, EntryFilter, EntryOrder, Sto
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::SqliteStore;
-use super::entries::remove::{self, PASSES};
+use super::entries::remove::{self, CONTEXT, passes};
 use super::entries::texts::{self, WIDTH};
 use super::index::{Row as IndexRow, Vector};
 use super::rows::{count, limit_of, parameters, time, unreadable, word};
@@ -53,7 +53,8 @@ fn similarities(
     let mut select = connection.prepare_cached(&format!(
         "SELECT e.entry, e.entry_id, v.vector FROM entries e JOIN scopes s ON s.scope = e.scope
          JOIN vectors v ON v.entry = e.entry AND v.embedder = (SELECT embedder FROM embedders WHERE name = ?6)
-         WHERE {PASSES} AND v.vector IS NOT NULL"
+         WHERE {} AND v.vector IS NOT NULL",
+        passes()
     ))?;
     let values =
         params![project.as_bytes(), filter.model, any_context, context, filter.text, embedder.as_str()];
@@ -97,9 +98,10 @@ impl Browse for SqliteStore {
                 let sql = format!(
                     "SELECT {} FROM entries e INDEXED BY {index}
                      CROSS JOIN scopes s ON s.scope = e.scope LEFT JOIN savings v ON v.entry = e.entry
-                     WHERE {PASSES} AND (e.{column}, e.entry_id) {behind} (?6, ?7)
+                     WHERE {} AND (e.{column}, e.entry_id) {behind} (?6, ?7)
                      ORDER BY e.{column} {way}, e.entry_id {way} LIMIT ?8",
-                    detail_columns()
+                    detail_columns(),
+                    passes()
                 );
                 let (any_context, context) = remove::context_of(&filter);
                 let values = params![
@@ -161,7 +163,8 @@ impl Browse for SqliteStore {
         self.readers_for(&filter)
             .read(move |connection| {
                 let sql = format!(
-                    "SELECT count(*) FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {PASSES}"
+                    "SELECT count(*) FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {}",
+                    passes()
                 );
                 let (any_context, context) = remove::context_of(&filter);
                 let values = params![project.as_bytes(), filter.model, any_context, context, filter.text];
@@ -178,7 +181,7 @@ impl Browse for SqliteStore {
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         // By scope first: the text of a context, which may be long, is read once.
         let sql = format!(
-            "SELECT coalesce(s.parameters ->> '$.\"X-Deja-Context\"', s.context) AS name, sum(n.entries) AS entries
+            "SELECT {CONTEXT} AS name, sum(n.entries) AS entries
              FROM (SELECT scope, count(*) AS entries FROM ({NEWEST}) GROUP BY scope) n
              CROSS JOIN scopes s ON s.scope = n.scope
              GROUP BY name ORDER BY entries DESC, name LIMIT ?3"

@@ -86,13 +86,20 @@ pub(in super::super) fn place_of(
         .optional()
 }
 
+/// The context that entries of a scope `s` go by, as [`Frame::context`](deja_core::cache::Frame::context) says it.
+pub(in super::super) const CONTEXT: &str = r#"coalesce(s.parameters ->> '$."X-Deja-Context"', s.context)"#;
+
 /// Whether an entry `e` of the scope `s` is of the project ?1 and passes the filter: the model ?2, any context ?3
 /// or the context ?4, the text ?5.
-pub(in super::super) const PASSES: &str = "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)
-     AND (?3 OR coalesce(s.parameters ->> '$.\"X-Deja-Context\"', s.context) IS ?4)
-     AND (?5 IS NULL OR instr(folded(e.prompt), folded(?5)) > 0 OR instr(folded(e.answer), folded(?5)) > 0)";
+pub(in super::super) fn passes() -> String {
+    format!(
+        "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)
+         AND (?3 OR {CONTEXT} IS ?4)
+         AND (?5 IS NULL OR instr(folded(e.prompt), folded(?5)) > 0 OR instr(folded(e.answer), folded(?5)) > 0)"
+    )
+}
 
-/// ?3 and ?4 of [`PASSES`].
+/// ?3 and ?4 of [`passes`].
 pub(in super::super) fn context_of(filter: &EntryFilter) -> (bool, Option<&str>) {
     (filter.context.is_none(), filter.context.as_ref().and_then(Option::as_deref))
 }
@@ -106,7 +113,8 @@ pub(super) fn rows_that_pass(
     let (any_context, context) = context_of(filter);
     connection
         .prepare_cached(&format!(
-            "SELECT e.entry FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {PASSES}"
+            "SELECT e.entry FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {}",
+            passes()
         ))?
         .query_map(params![project.as_bytes(), filter.model, any_context, context, filter.text], |row| {
             row.get(0)

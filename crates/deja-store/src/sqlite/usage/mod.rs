@@ -15,7 +15,7 @@ use deja_core::store::{EntryFilter, StoreError, Usage};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::browse::{detail_columns, listed};
-use super::entries::remove::{self, PASSES};
+use super::entries::remove::{self, passes};
 use super::rows::{count, limit_of, unreadable};
 use super::{Done, SqliteStore};
 use crate::sums::sums;
@@ -128,9 +128,10 @@ impl Usage for SqliteStore {
                 let sql = format!(
                     "SELECT {} FROM savings v INDEXED BY savings_by_amount
                      CROSS JOIN entries e ON e.entry = v.entry JOIN scopes s ON s.scope = e.scope
-                     WHERE v.project_id = ?1 AND {PASSES} AND e.hits > 0 AND e.last_used >= ?6
+                     WHERE v.project_id = ?1 AND {} AND e.hits > 0 AND e.last_used >= ?6
                      ORDER BY v.saved DESC, v.entry_id LIMIT ?7",
-                    detail_columns()
+                    detail_columns(),
+                    passes()
                 );
                 let (any_context, context) = remove::context_of(&filter);
                 let values = params![
