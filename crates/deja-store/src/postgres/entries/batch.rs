@@ -13,10 +13,10 @@ use tokio_postgres::Row;
 use super::super::PostgresStore;
 use super::super::connections::{Connections, Params, Transaction};
 use super::super::fault::is_deadlock;
-use super::super::rows::{id, signed, to_json, uuid};
+use super::super::rows::{get, id, signed, to_json, uuid};
 use super::super::vectors;
-use super::count_of;
 use super::insert::insert;
+use super::{count_of, surplus};
 
 /// Entries of one transaction at most. Until its end whoever stores the same prompt waits: half a second and more beside a graph.
 const ROWS: usize = 128;
@@ -47,26 +47,23 @@ const VECTORS: &str = "
     SELECT $1, given.*
     FROM unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[], $7::integer[], $8::halfvec[]) AS given";
 
-/// Counts $2 entries, of which $3 is the last, and evicts what as many inserts one after the other would: any but the last. As
-/// there, more than came go only by whoever has the project's lock.
+/// Counts $2 entries, of which $3 is the last, and evicts as many at most: any but the last. Says whether more are too much.
 const COUNT: &str = "
     WITH counts AS (
         SELECT coalesce(sum(entries), 0)::bigint + $2::bigint - $4::bigint AS over
         FROM entry_counts WHERE project_id = $1),
-    surplus AS (
-        SELECT CASE WHEN over > $2::bigint AND pg_try_advisory_xact_lock(hashtextextended($1::text, 0))
-                    THEN least(over, $2::bigint * $5::bigint) ELSE least(over, $2::bigint) END AS entries
-        FROM counts),
     oldest AS MATERIALIZED (
         SELECT entry_id FROM entries WHERE project_id = $1 AND entry_id <> $3::uuid
-        ORDER BY last_used, entry_id LIMIT (SELECT greatest(entries, 0) FROM surplus)
+        ORDER BY last_used, entry_id LIMIT (SELECT greatest(least(over, $2::bigint), 0) FROM counts)
         FOR UPDATE SKIP LOCKED),
     evicted AS (
         DELETE FROM entries e USING oldest o
-        WHERE e.project_id = $1 AND e.entry_id = o.entry_id RETURNING 1)
-    INSERT INTO entry_counts AS t (project_id, slot, entries)
-    SELECT $1, pg_backend_pid() & 15, $2::bigint - (SELECT count(*) FROM evicted)
-    ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries";
+        WHERE e.project_id = $1 AND e.entry_id = o.entry_id RETURNING 1),
+    counted AS (
+        INSERT INTO entry_counts AS t (project_id, slot, entries)
+        SELECT $1, pg_backend_pid() & 15, $2::bigint - (SELECT count(*) FROM evicted)
+        ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)
+    SELECT over > $2::bigint FROM counts";
 
 const TWINS: &str = "
     SELECT given.entry_id
@@ -179,17 +176,19 @@ async fn store(
         return Ok(stored);
     };
     put_vectors(&mut transaction, project, &new).await?;
-    let (count, most) = (signed(new.len() as u64), signed(last.max_entries.max(1)));
+    let count = new.len() as u64;
     let params: Params<'_> = &[
         &uuid(project.as_bytes()),
-        &count,
+        &signed(count),
         &uuid(last.entry.id.as_bytes()),
-        &most,
-        &signed(EVICTED_AT_ONCE),
+        &signed(last.max_entries.max(1)),
     ];
     // Right before the end: a sixteenth of the others who store wait for this row.
-    transaction.query(COUNT, params).await?;
+    let counted = transaction.query(COUNT, params).await?;
     transaction.commit().await?;
+    if counted.first().map_or(Ok(false), |row| get(row, 0))? {
+        surplus::evict_behind(connections, last, count * (EVICTED_AT_ONCE - 1)).await;
+    }
     Ok(stored)
 }
 

@@ -14,20 +14,20 @@ use super::super::connections::{Connections, Params, Transaction};
 use super::super::fault::{conflict, unavailable};
 use super::super::rows::{get, signed, to_json, uuid};
 use super::super::vectors;
-use super::{COLUMNS, remove, whole_from_row};
+use super::{COLUMNS, remove, surplus, whole_from_row};
 
 /// Times that an expired twin, or one that goes at this very moment, is looked at again.
 const ATTEMPTS: u32 = 5;
 
 /// `stored` has no row if there is a twin; the claim stays then. What is evicted is chosen from what was there before
-/// the statement, so the new entry is never among it; one that another statement holds is passed over. More than one
-/// goes only by whoever has the project's lock: otherwise all who insert at a time would each take away what is too much.
+/// the statement, so the new entry is never among it; one that another statement holds is passed over. One goes at most:
+/// otherwise all who insert at a time would each take away what is too much.
 const INSERT: &str = "
     WITH stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
                              input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
                              context, prompt, answer, kind, parameters, exact, record)
-        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15, $23, $24, $25, $26)
+        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22, $23, $24, $25)
         ON CONFLICT (project_id, scope_key, prompt_hash) DO NOTHING
         RETURNING project_id),
     placed AS (
@@ -36,13 +36,9 @@ const INSERT: &str = "
     counts AS (
         SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS over
         FROM entry_counts WHERE project_id = $1),
-    surplus AS (
-        SELECT CASE WHEN over > 1 AND pg_try_advisory_xact_lock(hashtextextended($1::text, 0))
-                    THEN least(over, $20::bigint) ELSE least(over, 1) END AS entries
-        FROM counts),
     oldest AS MATERIALIZED (
         SELECT entry_id FROM entries WHERE project_id = $1 AND EXISTS (SELECT FROM stored)
-        ORDER BY last_used, entry_id LIMIT (SELECT greatest(entries, 0) FROM surplus)
+        ORDER BY last_used, entry_id LIMIT (SELECT greatest(least(over, 1), 0) FROM counts)
         FOR UPDATE SKIP LOCKED),
     evicted AS (
         DELETE FROM entries e USING oldest o
@@ -52,10 +48,19 @@ const INSERT: &str = "
         SELECT $1, pg_backend_pid() & 15, 1 - (SELECT count(*) FROM evicted) FROM stored
         ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries),
     released AS (
-        DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $21
+        DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $20
                                   AND EXISTS (SELECT FROM stored)
         RETURNING waited_for)
-    SELECT EXISTS (SELECT FROM stored), (SELECT pg_notify('deja_flights', $22) FROM released WHERE waited_for)";
+    SELECT EXISTS (SELECT FROM stored), (SELECT over > 1 FROM counts),
+           (SELECT pg_notify('deja_flights', $21) FROM released WHERE waited_for)";
+
+/// What became of an entry.
+#[derive(Default)]
+struct Put {
+    stored: bool,
+    /// Whether the project has too many entries beside the one that went for it.
+    leaves_surplus: bool,
+}
 
 /// Stores `new` unless it has a live twin, and releases the claim of `owner`, if there is one.
 pub(in super::super) async fn insert(
@@ -65,14 +70,20 @@ pub(in super::super) async fn insert(
 ) -> Result<Inserted, StoreError> {
     let connections = &store.connections.of(new.scope.project());
     for _ in 0..ATTEMPTS {
-        let stored = put(connections, None, &new, owner).await?;
-        if !stored
+        let mut put = put(connections, None, &new, owner).await?;
+        if !put.stored
             && !new.replaces
             && let Some(twin) = live_twin(connections, &new, owner).await?
         {
             return Ok(Inserted::Twin(Arc::new(twin)));
         }
-        if stored || replace(connections, &new, owner).await? {
+        if !put.stored {
+            put = replace(connections, &new, owner).await?;
+        }
+        if put.stored {
+            if put.leaves_surplus {
+                surplus::evict_behind(connections, &new, EVICTED_AT_ONCE - 1).await;
+            }
             // Those of an import. If it ends before one is stored, a job makes it.
             for (embedder, vector) in new.vectors.iter().skip(1) {
                 store.put_vector(new.scope.project(), new.entry.id, embedder, Some(vector)).await?;
@@ -88,15 +99,18 @@ async fn replace(
     connections: &Connections,
     new: &NewEntry,
     owner: Option<FlightId>,
-) -> Result<bool, StoreError> {
+) -> Result<Put, StoreError> {
     let mut transaction = connections.begin().await?;
-    let removed = remove::twin_of(&mut transaction, new).await? > 0;
-    if !removed || !put(connections, Some(&mut transaction), new, owner).await? {
-        transaction.rollback().await?;
-        return Ok(false);
+    let mut became = Put::default();
+    if remove::twin_of(&mut transaction, new).await? > 0 {
+        became = put(connections, Some(&mut transaction), new, owner).await?;
     }
-    transaction.commit().await?;
-    Ok(true)
+    if became.stored {
+        transaction.commit().await?;
+    } else {
+        transaction.rollback().await?;
+    }
+    Ok(became)
 }
 
 /// Stores `new`, unless it has a twin, in this transaction or one of its own.
@@ -105,7 +119,7 @@ async fn put(
     transaction: Option<&mut Transaction>,
     new: &NewEntry,
     owner: Option<FlightId>,
-) -> Result<bool, StoreError> {
+) -> Result<Put, StoreError> {
     let (entry, answer, frame) = (&new.entry, &new.entry.answer, new.scope.frame());
     let parameters = frame.parameters();
     let parameters = (!parameters.is_empty()).then(|| to_json(parameters)).transpose()?;
@@ -133,7 +147,6 @@ async fn put(
         &dimension,
         &vector,
         &signed(new.max_entries.max(1)),
-        &signed(EVICTED_AT_ONCE),
         &owner.map(|owner| uuid(owner.as_bytes())),
         &payload(&new.prompt_hash),
         &frame.kind().as_str(),
@@ -147,7 +160,9 @@ async fn put(
         Some(transaction) => transaction.query(INSERT, params).await,
         None => connections.query(INSERT, params).await,
     };
-    rows.map_err(|error| conflict(error, what))?.first().map_or(Ok(false), |row| get(row, 0))
+    let rows = rows.map_err(|error| conflict(error, what))?;
+    let Some(row) = rows.first() else { return Ok(Put::default()) };
+    Ok(Put { stored: get(row, 0)?, leaves_surplus: get(row, 1)? })
 }
 
 /// The entry of the same scope and prompt, if it is live. It is the answer that `owner` has to give, whose claim ends.

@@ -5,6 +5,7 @@ mod filter;
 mod insert;
 mod nearest;
 mod remove;
+mod surplus;
 mod together;
 
 use std::collections::BTreeMap;

@@ -14,8 +14,9 @@ use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
 use super::super::connections::{Connections, Params, Transaction};
-use super::super::rows::{count, get, limit_of, uuid};
+use super::super::rows::{count, get, id, limit_of, uuid};
 use super::filter::{Filter, passes};
+use super::surplus;
 
 /// Entries that one statement of a purge removes: a tenth of a second.
 const PART: usize = 2000;
@@ -36,7 +37,7 @@ pub(in super::super) fn removing(choose: &str) -> String {
     )
 }
 
-fn total(rows: &[Row]) -> Result<u64, StoreError> {
+pub(super) fn total(rows: &[Row]) -> Result<u64, StoreError> {
     rows.first().map_or(Ok(0), |row| count(row, 0))
 }
 
@@ -112,22 +113,20 @@ pub(super) async fn swept(
     let choose = "SELECT project_id, entry_id FROM entries WHERE expires <= $1
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    let expired = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?)?;
-    let left = at_most.get().saturating_sub(usize::try_from(expired).unwrap_or(at_most.get()));
-    let Some(left) = NonZeroUsize::new(left) else { return Ok(expired) };
-    // By whoever has the project's lock, as in an insert.
-    let choose = "SELECT e.project_id, e.entry_id
-                  FROM (SELECT project_id, over
-                        FROM (SELECT p.project_id, sum(c.entries)::bigint
-                                     - greatest((p.settings::json->>'max_entries')::bigint, 1) AS over
-                              FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
-                              GROUP BY p.project_id) counted
-                        WHERE over > 0) o
-                       CROSS JOIN LATERAL (
-                           SELECT project_id, entry_id FROM entries WHERE project_id = o.project_id
-                           ORDER BY last_used, entry_id LIMIT least(o.over, $1) FOR UPDATE SKIP LOCKED) e
-                  WHERE pg_try_advisory_xact_lock(hashtextextended(o.project_id::text, 0))
-                  LIMIT $1";
-    let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    Ok(expired + total(&connections.bulk(&sql, &[&limit_of(left)]).await?)?)
+    let mut removed = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?)?;
+    let over = "SELECT project_id, most
+                FROM (SELECT p.project_id, greatest((p.settings::json->>'max_entries')::bigint, 1) AS most,
+                             sum(c.entries) AS entries
+                      FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
+                      GROUP BY p.project_id) counted
+                WHERE entries > most";
+    for row in connections.bulk(over, &[]).await? {
+        let left = (at_most.get() as u64).saturating_sub(removed);
+        if left == 0 {
+            break;
+        }
+        let project = ProjectId::from_bytes(id(&row, 0)?);
+        removed += surplus::evict(connections, project, count(&row, 1)?, None, left).await?;
+    }
+    Ok(removed)
 }

@@ -1,0 +1,52 @@
+//! Entries beyond the maximum of their project, which was lowered or stayed behind. Whoever stores an entry evicts one itself.
+
+use deja_core::cache::NewEntry;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::StoreError;
+
+use super::super::connections::{Connections, Params};
+use super::super::rows::{get, signed, uuid};
+use super::remove::{removing, total};
+
+/// Evicts behind `newest`, which is stored. If that fails, the next entry does it.
+pub(super) async fn evict_behind(connections: &Connections, newest: &NewEntry, at_most: u64) {
+    let (project, most) = (newest.scope.project(), newest.max_entries);
+    if let Err(error) = evict(connections, project, most, Some(newest.entry.id), at_most).await {
+        tracing::warn!(%error, %project, "a project keeps more entries than its maximum until the next one is stored");
+    }
+}
+
+/// Evicts what a project has beyond `most`, those that nobody used for longest, `at_most` of them and never `newest`. It does
+/// nothing while another does so, who counts what is there.
+///
+/// Two statements: a statement counts what was there when it began. If it took the lock itself, it could have begun before
+/// another's eviction and take the lock after it, and both would evict the same surplus.
+pub(super) async fn evict(
+    connections: &Connections,
+    project: ProjectId,
+    most: u64,
+    newest: Option<EntryId>,
+    at_most: u64,
+) -> Result<u64, StoreError> {
+    let mut transaction = connections.begin_bulk().await?;
+    let project = uuid(project.as_bytes());
+    let lock = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::uuid::text, 0))";
+    let locked = transaction.query(lock, &[&project]).await?;
+    if !locked.first().map_or(Ok(false), |row| get(row, 0))? {
+        transaction.rollback().await?;
+        return Ok(0);
+    }
+    // Those that another statement holds are passed over.
+    let oldest = "SELECT project_id, entry_id FROM entries
+                  WHERE project_id = $1 AND ($2::uuid IS NULL OR entry_id <> $2)
+                  ORDER BY last_used, entry_id
+                  LIMIT (SELECT least(greatest(coalesce(sum(entries), 0)::bigint - $3::bigint, 0), $4::bigint)
+                         FROM entry_counts WHERE project_id = $1)
+                  FOR UPDATE SKIP LOCKED";
+    let newest = newest.map(|entry| uuid(entry.as_bytes()));
+    let params: Params<'_> = &[&project, &newest, &signed(most.max(1)), &signed(at_most)];
+    let sql = format!("WITH {} SELECT count(*) FROM done", removing(oldest));
+    let evicted = total(&transaction.query(&sql, params).await?)?;
+    transaction.commit().await?;
+    Ok(evicted)
+}
