@@ -38,6 +38,7 @@ mod lexicon;
 mod list;
 mod literal;
 mod order;
+mod persons;
 mod places;
 mod point;
 mod powers;

@@ -130,7 +130,8 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
     let only_objects = |p: &Prompt| p.objects > 0 && p.subjects == 0;
     let only_subjects = |p: &Prompt| p.subjects > 0 && p.objects == 0;
     order.persons = ((only_objects(a) && only_subjects(b)) || (only_subjects(a) && only_objects(b)))
-        && !a.voice.same_undergone(&b.voice);
+        && !a.persons.same_undergone(&b.persons)
+        || a.persons.traded(&b.persons);
     order.doers = matches!((a.doer, b.doer), (Some(x), Some(y)) if x != y);
     order.able = matches!((a.able, b.able), (Some(x), Some(y)) if x != y);
     order

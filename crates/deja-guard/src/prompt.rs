@@ -16,6 +16,7 @@ use crate::lexicon::{class, lexicon};
 use crate::list::{Listed, listed};
 use crate::literal::{Accented, Literals, accented, literals};
 use crate::order::{Doer, able, doer};
+use crate::persons::Persons;
 use crate::point::Point;
 use crate::powers::with_carets;
 use crate::quantity::{self, Quantity};
@@ -186,6 +187,7 @@ pub struct Prompt {
     pub(crate) asked: Asked,
     pub(crate) form: Form,
     pub(crate) voice: Voice,
+    pub(crate) persons: Persons,
     pub(crate) point: Point,
     pub(crate) answer: Answer,
     pub(crate) state: State,
@@ -245,7 +247,8 @@ impl Prompt {
         let length = pieces.len();
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
         let (asked, form) = (Asked::read(&pieces), Form::read(&pieces));
-        let (voice, point) = (Voice::read(&pieces), Point::read(&pieces));
+        let (voice, persons) = (Voice::read(&pieces), Persons::read(&pieces));
+        let point = Point::read(&pieces);
         let state = State::read(&pieces);
         let written = pieces.clone();
         let pieces = rewrite(pieces);
@@ -276,6 +279,7 @@ impl Prompt {
             asked,
             form,
             voice,
+            persons,
             point,
             answer,
             state,

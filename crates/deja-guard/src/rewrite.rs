@@ -16,6 +16,7 @@ use technical::say_technical;
 use crate::denial::say_denied;
 use crate::framing::say_plainly;
 use crate::lexicon::{class, lexicon};
+use crate::persons::has_doer;
 use crate::prompt::question;
 use crate::quantity;
 use crate::scan::{Kind, Piece, text};
@@ -94,6 +95,8 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
                 // "AC" and "EV" are abbreviations; so are "US" and "IT": the list has them as written.
                 && !(phrase.from.len() == 1 && rest[0].kind == Kind::Number)
                 && rest[1..phrase.from.len()].iter().all(|piece| !piece.broken)
+                // "My parents give me" asks for nothing; "a shop near me" is a phrase all the same.
+                && !(text(rest, 1) == "me" && rest[0].text != "near" && has_doer(&out, &rest[0]))
         });
         if let Some(phrase) = phrase {
             for (i, word) in phrase.to.iter().enumerate() {

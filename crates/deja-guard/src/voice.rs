@@ -119,11 +119,6 @@ impl Voice {
     pub(crate) fn asks_object(&self) -> bool {
         self.role.as_ref().is_some_and(|role| role.does)
     }
-
-    /// Whether the same is done to the writer: "why was I charged", "why did you charge me".
-    pub(crate) fn same_undergone(&self, other: &Self) -> bool {
-        self.acts.iter().any(|act| act.undergone && other.of(act).any(|them| them.undergone))
-    }
 }
 
 /// Words that are never what was done.

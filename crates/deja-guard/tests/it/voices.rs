@@ -139,3 +139,33 @@ fn the_same_person_borrows_or_lends() {
     );
     all_passed(&[("Does Ann borrow money from Bob?", "Does Bob lend money to Ann?")], 0.92);
 }
+
+#[test]
+fn a_pronoun_is_who_does_it_or_whom_it_is_done_to() {
+    all_refused(
+        &[
+            ("can you sue a hospital", "can a hospital sue you"),
+            ("what if a tick bites you", "what if you bite a tick"),
+            ("how do bees find you", "how do you find bees"),
+            ("how do I make him miss me", "how do I make me miss him"),
+            ("how do I make her forgive me", "how do I make me forgive her"),
+            ("my employer is suing me", "I am suing my employer"),
+            ("how much tax if my parents give me 20000", "how much tax if I give my parents 20000"),
+            ("will they tell me the result", "will I tell them the result"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("my employer is suing me", "I am being sued by my employer"),
+            ("my dog bit me", "I was bitten by my dog"),
+            ("my boss yelled at me", "I got yelled at by my boss"),
+            ("can my landlord evict me in winter", "can I be evicted by my landlord in winter"),
+            ("my client has not paid me", "I have not been paid by my client"),
+            ("why did they charge me twice", "why was I charged twice"),
+            ("please give me a list of nordic countries", "list the nordic countries"),
+            ("is there a pharmacy near me", "is there a pharmacy nearby"),
+        ],
+        0.92,
+    );
+}
