@@ -2,6 +2,7 @@
 
 mod extent;
 mod facing;
+mod headed;
 mod numbers;
 mod questions;
 mod vector;
@@ -76,6 +77,8 @@ pub(crate) struct Differences {
     pub(crate) named: bool,
     /// Each side has one name behind a preposition, or a time.
     pub(crate) governed: bool,
+    /// A noun behind a noun, and nothing else: "a keyboard", "a keyboard cover".
+    pub(crate) headed: bool,
     /// One word faces another one, and no list knows either.
     pub(crate) unlisted: bool,
     /// What is done and what is done instead changed places, or two words of which the letters count look alike.
@@ -160,6 +163,7 @@ impl Differences {
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             named: named(&left, &right),
             governed: governed(&left, &right) || times(a, b, &left, &right),
+            headed: headed::headed(a, b, &alignment),
             unlisted: unlisted(&left, &right),
             instead: instead(a, b, &alignment) || lettered(a, b, &alignment),
             form: a.form.differs(b.form),

@@ -237,6 +237,13 @@ fn pairs_of_persons_keep_their_figures() {
     keep("tuned on", include_str!("../../data/persons.jsonl"), Strictness::Standard, 0.14, 0.98);
 }
 
+/// A noun behind a noun, which is another thing or the same one, the cosine taken for 0.92. Its last 44 pairs were written after the
+/// rule for the first 66; some of its words that change nothing were added then.
+#[test]
+fn pairs_of_compounds_keep_their_figures() {
+    keep("tuned on", include_str!("../../data/compounds.jsonl"), Strictness::Standard, 0.25, 0.84);
+}
+
 /// Near prompts and rewordings of everyday needs by three authors who had never seen the guard or other pairs, the cosine taken for
 /// 0.92. Rules were made for the first set. Nobody who works on the guard has read the second one.
 #[test]

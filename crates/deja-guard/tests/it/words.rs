@@ -159,3 +159,28 @@ fn near_words_of_one_craft_are_two() {
         0.92,
     );
 }
+
+#[test]
+fn a_noun_behind_a_noun_is_another_thing() {
+    all_refused(
+        &[
+            ("how do I clean a keyboard", "how do I clean a keyboard cover"),
+            ("how much does a nurse earn", "how much does a nurse practitioner earn"),
+            ("how many calories in an egg", "how many calories in egg whites"),
+            ("is coconut healthy", "is coconut oil healthy"),
+            ("what is a mortgage", "what is a mortgage broker"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("how do I renew my passport", "how do I renew my passport document"),
+            ("my internet is slow", "my internet connection is slow"),
+            ("how do I uninstall chrome", "how do I uninstall chrome browser"),
+            ("why is hot water heavier than cold", "why is hot water heavier than cold water"),
+            ("what are some ways to become a good teacher", "how do I become a good teacher/tutor"),
+            ("how do I kill a process on port 3000", "how to kill the process running on port 3000"),
+        ],
+        0.92,
+    );
+}
