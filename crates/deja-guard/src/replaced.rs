@@ -75,7 +75,7 @@ fn misspelt(x: &Word, y: &Word) -> bool {
 }
 
 /// The small words, articles aside, and prepositions if they are `loose`.
-fn frame(prompt: &Prompt, loose: bool) -> Vec<&str> {
+pub(crate) fn frame(prompt: &Prompt, loose: bool) -> Vec<&str> {
     let small = prompt.function.iter().map(String::as_str);
     let idle = |word: &str| {
         matches!(word, "a" | "an" | "the") || loose && lexicon().class(word) & class::PREPOSITION != 0

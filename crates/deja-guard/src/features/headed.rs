@@ -3,6 +3,7 @@
 use crate::align::{Alignment, light};
 use crate::lexicon::{class, lexicon};
 use crate::prompt::Prompt;
+use crate::replaced::frame;
 use crate::rules::LONG;
 
 /// Words that are no noun, or say of a noun what it is anyway: "a passport document".
@@ -18,7 +19,7 @@ pub(super) fn headed(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
 }
 
 fn has_head(shorter: &Prompt, longer: &Prompt, more: usize) -> bool {
-    if longer.length > LONG || more == 0 || !small(shorter).eq(small(longer)) {
+    if longer.length > LONG || more == 0 || frame(shorter, false) != frame(longer, false) {
         return false;
     }
     let (noun, head, behind) = (&longer.words[more - 1], &longer.words[more], longer.words.get(more + 1));
@@ -31,8 +32,8 @@ fn has_head(shorter: &Prompt, longer: &Prompt, more: usize) -> bool {
     // Not "a teacher/tutor".
     let written = || longer.key.contains(&format!("{} {}", noun.text, head.text));
     // "Child(ren)", "children".
-    let compound = format!("{}{}", noun.text, head.text);
-    let in_one = || shorter.words.get(more - 1).is_some_and(|word| word.text == compound);
+    let compound = || format!("{}{}", noun.text, head.text);
+    let in_one = || shorter.words.get(more - 1).is_some_and(|word| word.text == compound());
     noun.place + 1 == head.place
         && noun.sentence == head.sentence
         && ends
@@ -43,9 +44,4 @@ fn has_head(shorter: &Prompt, longer: &Prompt, more: usize) -> bool {
         && written()
         && !in_one()
         && rest.map(|word| &word.stem).eq(shorter.words.iter().map(|word| &word.stem))
-}
-
-/// The small words but for articles.
-fn small(prompt: &Prompt) -> impl Iterator<Item = &String> {
-    prompt.function.iter().filter(|word| !matches!(word.as_str(), "a" | "an" | "the"))
 }
