@@ -349,7 +349,7 @@ impl Sentence<'_> {
         if (self.says)(&["high", "low"]) { kinds | AMOUNT } else { kinds }
     }
 
-    /// Whether one can do it is how one does it.
+    /// Whether one can do it is how one does it, but not whether one may.
     fn possible(&self, at: usize) -> u32 {
         let asks = |at: usize| {
             self.class(at) & class::COMMAND != 0
@@ -360,6 +360,8 @@ impl Sentence<'_> {
         };
         if asks(at + 1) || asks(at + 2) && self.text(at + 1) == "you" {
             ANY
+        } else if (self.says)(&["allowed", "permitted", "permissible", "legal", "legally"]) {
+            self.whether(at)
         } else {
             self.whether(at) | MANNER
         }

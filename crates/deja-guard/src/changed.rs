@@ -89,6 +89,21 @@ impl Side<'_> {
     fn says(&self, words: &[&str]) -> bool {
         self.prompt.words.iter().any(|word| words.contains(&word.text.as_str()))
     }
+
+    /// Whether it asks how to find out if, or of what, the other one's verb is done: "whether my disk is encrypted".
+    fn learns_of(&self, other: &Side<'_>) -> bool {
+        let words = &self.prompt.words;
+        let first = words.first().filter(|word| word.place == 0).map(|word| &word.text);
+        let verb = first.or(self.prompt.function.first()).map(String::as_str);
+        let learns = |verb| FINDS_OUT.contains(&verb) || LOOKS.contains(&verb);
+        let done = |verb: &Word| {
+            let is = |word: &Word| lexicon().class(&word.lead) & class::PASSIVE != 0;
+            words.iter().any(|word| word.stem == verb.stem && is(word))
+        };
+        self.prompt.question == question::HOW
+            && verb.is_some_and(learns)
+            && other.deed().is_some_and(|verb| !learns(&verb.text) && done(verb))
+    }
 }
 
 fn heavy(prompt: &Prompt, rest: &[usize]) -> Vec<usize> {
@@ -97,6 +112,7 @@ fn heavy(prompt: &Prompt, rest: &[usize]) -> Vec<usize> {
 
 /// What leaves a thing as it is. "Show" and "list" may switch something on.
 const LOOKS: [&str; 9] = ["check", "see", "view", "read", "find", "count", "monitor", "inspect", "track"];
+const FINDS_OUT: [&str; 6] = ["know", "tell", "verify", "confirm", "test", "determine"];
 const ALTERS: [&str; 30] = [
     "remove",
     "delete",
@@ -136,7 +152,7 @@ const ALONE: usize = 3;
 fn deed(x: &Side, y: &Side) -> bool {
     let is = |side: &Side, words: &[&str]| side.verb().is_some_and(|verb| words.contains(&verb));
     let few = x.alone.len() <= ALONE && y.alone.len() <= ALONE;
-    few && is(x, &LOOKS) && is(y, &ALTERS) && !x.says(&ALTERS)
+    few && (is(x, &LOOKS) && is(y, &ALTERS) && !x.says(&ALTERS) || x.learns_of(y))
 }
 
 /// Whether one asks how to use what the other asks how to buy or the like.

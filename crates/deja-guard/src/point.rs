@@ -181,7 +181,8 @@ fn causal(pieces: &[Piece]) -> Option<Causal> {
     let (mut cause, mut effect) = (false, false);
     for piece in pieces {
         match piece.text.as_str() {
-            "cause" | "causes" | "caused" | "reason" | "reasons" | "why" | "origin" | "origins" => {
+            "cause" | "causes" | "caused" | "reason" | "reasons" | "why" | "origin" | "origins"
+            | "triggers" => {
                 cause = true;
             }
             "result" | "results" | "effect" | "effects" | "consequence" | "consequences" | "outcome"
@@ -189,6 +190,13 @@ fn causal(pieces: &[Piece]) -> Option<Causal> {
             _ => {}
         }
     }
+    // "What happens if it rains", "what does rain do to a roof"
+    let what = pieces.iter().position(|piece| piece.text == "what").unwrap_or(pieces.len());
+    let does = matches!(text(pieces, what + 1), "do" | "does" | "did");
+    let happens = |at: usize| matches!(text(pieces, at), "happens" | "happen");
+    effect |= (what + 1..what + 4).any(happens)
+        || does
+            && (what + 2..pieces.len()).any(|at| text(pieces, at) == "do" && text(pieces, at + 1) == "to");
     (cause != effect).then_some(if cause { Causal::Cause } else { Causal::Effect })
 }
 

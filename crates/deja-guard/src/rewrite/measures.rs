@@ -20,6 +20,7 @@ const SUBJECT: usize = 10;
 
 /// Writes "what minimum age" and the like for a question of how much it must or may be.
 pub(super) fn say_limit(pieces: &mut Vec<Piece>) {
+    most(pieces);
     speed(pieces);
     from_age(pieces);
     let Some(how) = (0..pieces.len()).find(|at| text(pieces, *at) == "how") else { return };
@@ -73,6 +74,16 @@ pub(super) fn say_limit(pieces: &mut Vec<Piece>) {
     pieces.splice(how..end, asked);
     if let Some(last) = pieces.last_mut() {
         last.asked = true;
+    }
+}
+
+/// "Max 50 words" is "at most 50 words".
+fn most(pieces: &mut [Piece]) {
+    for at in 0..pieces.len() {
+        let counts = pieces.get(at + 1).is_some_and(|next| next.kind == Kind::Number && !next.broken);
+        if counts && matches!(text(pieces, at), "max" | "maximum") {
+            "at_most".clone_into(&mut pieces[at].text);
+        }
     }
 }
 

@@ -98,3 +98,21 @@ fn titles_name_what_they_ask_for() {
         0.92,
     );
 }
+
+#[test]
+fn whether_one_may_is_not_how() {
+    all_refused(
+        &[
+            ("Am I allowed to expense a taxi to the airport?", "How do I expense a taxi to the airport?"),
+            ("Is it legal to burn garden waste?", "How do I burn garden waste?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("Can I expense a taxi to the airport?", "How do I expense a taxi to the airport?"),
+            ("Am I allowed to expense a taxi?", "Can I expense a taxi?"),
+        ],
+        0.92,
+    );
+}

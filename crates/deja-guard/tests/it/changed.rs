@@ -142,3 +142,27 @@ fn who_was_the_first() {
     all_passed(&[("who's the first emperor of Rome", "Who was the first emperor of Rome?")], 0.92);
     all_refused(&[("who is the emperor of Japan", "who was the emperor of Japan")], 0.92);
 }
+
+#[test]
+fn whether_it_is_done_is_not_how_one_does_it() {
+    all_refused(
+        &[
+            (
+                "How do I check whether my laptop disk is encrypted?",
+                "How do I encrypt the disk of my laptop?",
+            ),
+            ("How do I see which users are locked in Oracle?", "How do I lock users in Oracle?"),
+            ("how can i tell if my card has been blocked", "how can i block my card"),
+            ("How do I find out if my account was closed?", "How do I close my account?"),
+        ],
+        0.92,
+    );
+    all_passed(
+        &[
+            ("How do I check that the file is closed?", "How do I see whether a file is closed?"),
+            ("How do I check if my account is verified?", "How do I verify whether my account is verified?"),
+            ("How do I check my locked account?", "How do I check which account of mine is locked?"),
+        ],
+        0.92,
+    );
+}

@@ -290,3 +290,28 @@ fn a_version_before_its_release_is_another_one() {
     );
     all_passed(&[("Is iOS 18 beta stable?", "Is the iOS 18 beta stable?")], 0.98);
 }
+
+#[test]
+fn the_most_is_said_in_several_ways() {
+    all_passed(
+        &[
+            (
+                "Write a slogan for my bakery in at most 9 words.",
+                "Write a slogan for my bakery, max 9 words.",
+            ),
+            (
+                "Write a slogan for my bakery, maximum 9 words.",
+                "Write a slogan for my bakery, up to 9 words.",
+            ),
+            ("A slogan for my bakery of a maximum of 9 words", "A slogan for my bakery of at most 9 words"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("Write a slogan for my bakery, max 9 words.", "Write a slogan for my bakery, max 5 words."),
+            ("Write a slogan for my bakery, max 9 words.", "Write a slogan for my bakery, at least 9 words."),
+        ],
+        0.92,
+    );
+}

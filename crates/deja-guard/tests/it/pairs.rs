@@ -251,3 +251,11 @@ fn fresh_pairs_keep_their_figures() {
     keep("tuned on", include_str!("../../data/fresh.jsonl"), Strictness::Standard, 0.12, 0.83);
     keep("held out", include_str!("../../data/fresh_held.jsonl"), Strictness::Standard, 0.12, 0.83);
 }
+
+/// Near prompts and rewordings of what users ask a help desk, a model and the web, by two authors who had never seen the guard or
+/// other pairs, the cosine taken for 0.92. Rules were made for the first set. Nobody who works on the guard has read the second one.
+#[test]
+fn inquiries_keep_their_figures() {
+    keep("tuned on", include_str!("../../data/inquiries.jsonl"), Strictness::Standard, 0.09, 0.85);
+    keep("held out", include_str!("../../data/inquiries_held.jsonl"), Strictness::Standard, 0.12, 0.82);
+}

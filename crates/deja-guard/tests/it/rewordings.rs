@@ -219,3 +219,39 @@ fn one_kind_of_a_thing_is_no_synonym_of_another() {
         0.95,
     );
 }
+
+#[test]
+fn phrases_of_support_are_one() {
+    all_passed(
+        &[
+            (
+                "I forgot my account password, how do I reset it?",
+                "cant remember the password for my account, how can i get it reset",
+            ),
+            (
+                "paint peeling off bathroom ceiling how to fix",
+                "How do I repair the peeling paint on my bathroom ceiling?",
+            ),
+            ("How much annual leave do I get?", "How much vacation do I get?"),
+            ("were can i see my payslip", "Where can I see my payslip?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("Do you deliver to Mexico?", "Do you deliver to New Mexico?"),
+            ("Do I need a visa for Guinea?", "Do I need a visa for Papua New Guinea?"),
+            ("I can't remember my PIN, what now?", "I can remember my PIN, what now?"),
+            ("How do I build a docker image?", "How do I push a docker image?"),
+            (
+                "How do I remove a desktop app from a Mac?",
+                "How do I reinstall a desktop app on a Mac?",
+            ),
+            (
+                "Write a job ad for a part-time barista.",
+                "Write a job application for a part-time barista position.",
+            ),
+        ],
+        0.92,
+    );
+}

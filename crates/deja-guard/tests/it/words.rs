@@ -169,6 +169,8 @@ fn a_noun_behind_a_noun_is_another_thing() {
             ("how many calories in an egg", "how many calories in egg whites"),
             ("is coconut healthy", "is coconut oil healthy"),
             ("what is a mortgage", "what is a mortgage broker"),
+            ("how do i make almond milk at home", "how do i make almond milk ice cream at home"),
+            ("how do i dry mint", "how do i dry mint tea stains"),
         ],
         0.92,
     );
@@ -177,6 +179,10 @@ fn a_noun_behind_a_noun_is_another_thing() {
             ("how do I renew my passport", "how do I renew my passport document"),
             ("my internet is slow", "my internet connection is slow"),
             ("how do I uninstall chrome", "how do I uninstall chrome browser"),
+            (
+                "how do I get a job with no experience",
+                "how do I get a job with no experience after graduating",
+            ),
             ("why is hot water heavier than cold", "why is hot water heavier than cold water"),
             ("what are some ways to become a good teacher", "how do I become a good teacher/tutor"),
             ("how do I kill a process on port 3000", "how to kill the process running on port 3000"),
