@@ -100,8 +100,8 @@ impl Server {
         let wired = wiring::wire(&config, upstream.clone(), leaving.clone(), cut.clone()).await?;
         let collected = metrics.as_ref().map(|(_, handle)| handle.clone());
         if let Some((metrics, handle)) = metrics {
-            let engine = wired.app.engine().clone();
-            let text = move || scraped(handle.clone(), engine.clone());
+            let (counted, engine) = (wired.metrics.clone(), wired.app.engine().clone());
+            let text = move || scraped(handle.clone(), counted.clone(), engine.clone());
             let router = Router::new().route("/metrics", get(text));
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
@@ -238,25 +238,25 @@ fn limits(settings: &ConnectionSettings) -> ListenerLimits {
 }
 
 /// All metrics, as text. The database knows how far an index is: it is asked when somebody reads the metrics.
-async fn scraped(metrics: PrometheusHandle, engine: Engine) -> String {
+async fn scraped(metrics: PrometheusHandle, counted: Arc<Metrics>, engine: Engine) -> String {
     let store = engine.store();
     match store.index_build().await {
         Ok(done) => telemetry::index_build(done),
         Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),
     }
-    let entries = entries_by_project(&**store).await.unwrap_or_else(|error| {
-        tracing::debug!(error = %error, "entries cannot be counted");
-        Vec::new()
-    });
+    let entries = entries_by_project(&**store)
+        .await
+        .inspect_err(|error| tracing::debug!(error = %error, "entries cannot be counted"))
+        .ok();
     let mut down = BTreeMap::new();
     for provider in engine.providers_down() {
         *down.entry(provider.name).or_default() += 1;
     }
-    telemetry::render(&metrics, &Present { entries, down })
+    telemetry::render(&metrics, &counted, &Present { entries, down })
 }
 
 /// Entries of each project, by its slug.
-async fn entries_by_project(store: &dyn Store) -> Result<Vec<(String, u64)>, StoreError> {
+async fn entries_by_project(store: &dyn Store) -> Result<BTreeMap<String, u64>, StoreError> {
     let counts = store.count_by_project().await?;
     let entries = |id| counts.get(&id).copied().unwrap_or(0);
     Ok(store

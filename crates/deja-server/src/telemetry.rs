@@ -66,19 +66,10 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
         .build_recorder();
     let handle = recorder.handle();
     let _already_set = metrics::set_global_recorder(recorder);
-    describe_counter!(
-        QUERIES,
-        "Requests of known keys by project and outcome: exact_hit, semantic_hit, miss, passed, error, refused, rate_limited."
-    );
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
     describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
     describe_histogram!(SEARCH_SECONDS, "Time of the look-ups of a query.");
     describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call, whatever became of it.");
-    describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
-    describe_counter!(
-        SPENT,
-        "Nano-dollars (1e-9 USD) spent on misses, on answers that broke off and on models that decide, where the price is known."
-    );
     describe_counter!(GUARD_REFUSALS, "Misses that the guard made of what was similar enough, by reason.");
     describe_counter!(
         OPINIONS,
@@ -129,23 +120,33 @@ fn process() -> metrics_process::Collector {
 
 /// The projects and providers that there are now. Of a deleted one nothing is shown.
 pub struct Present {
-    /// Entries by project.
-    pub entries: Vec<(String, u64)>,
+    /// Entries by project; `None` if the store cannot say now.
+    pub entries: Option<BTreeMap<String, u64>>,
     /// Projects that leave a provider alone, by its name.
     pub down: BTreeMap<String, u32>,
 }
 
 /// All metrics as text. Metrics of the process are read now.
-pub fn render(metrics: &PrometheusHandle, present: &Present) -> String {
+pub fn render(metrics: &PrometheusHandle, counted: &Metrics, present: &Present) -> String {
     process().collect();
     let now = PrometheusBuilder::new().build_recorder();
     metrics::with_local_recorder(&now, || {
+        describe_counter!(
+            QUERIES,
+            "Requests of known keys by project and outcome: exact_hit, semantic_hit, miss, passed, error, refused, rate_limited."
+        );
+        describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
+        describe_counter!(
+            SPENT,
+            "Nano-dollars (1e-9 USD) spent on misses, on answers that broke off and on models that decide, where the price is known."
+        );
+        counted.show(present.entries.as_ref());
         describe_gauge!(ENTRIES, "Entries, by project; expired ones that are not swept yet are among them.");
         describe_gauge!(
             PROVIDERS_DOWN,
             "Projects that leave a provider alone because it had no answer to the last calls."
         );
-        for (project, count) in &present.entries {
+        for (project, count) in present.entries.iter().flatten() {
             gauge!(ENTRIES, "project" => project.clone()).set(*count as f64);
         }
         for (provider, projects) in &present.down {

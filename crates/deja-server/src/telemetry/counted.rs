@@ -1,14 +1,13 @@
 //! What the engine counts, for Prometheus. Handles are kept, so that a hit neither names a metric nor allocates.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageEvent};
 use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
-use deja_core::money::NanoUsd;
 use deja_core::store::{Admission, NewLabel};
 use metrics::{Counter, Histogram, counter, histogram};
 use parking_lot::RwLock;
@@ -23,7 +22,7 @@ const OUTCOMES: usize = Outcome::ALL.len();
 
 /// Counts for Prometheus what the engine counts. Made once metrics are collected, if they are.
 pub struct Metrics {
-    /// By slug: one for each project that was ever asked something.
+    /// By slug: one for each project that was asked something, until it is deleted.
     projects: RwLock<HashMap<String, OfProject>>,
     times: [OnceLock<Histogram>; OUTCOMES],
     search: Histogram,
@@ -33,24 +32,34 @@ pub struct Metrics {
     shed: AtomicU64,
 }
 
-/// What is counted by project. A counter begins to be shown when there is something to count.
+/// What is counted by project. Kept here, since a recorder never forgets a counter.
 #[derive(Default)]
 struct OfProject {
-    queries: [OnceLock<Counter>; OUTCOMES],
-    saved: OnceLock<Counter>,
-    spent: OnceLock<Counter>,
+    queries: [AtomicU64; OUTCOMES],
+    saved: AtomicU64,
+    spent: AtomicU64,
 }
 
 impl OfProject {
-    fn count(&self, slug: &str, counted: &UsageEvent<'_>) {
-        let outcome = counted.outcome;
-        let named = || counter!(QUERIES, "outcome" => outcome.as_str(), "project" => slug.to_owned());
-        self.queries[outcome as usize].get_or_init(named).increment(1);
-        for (name, sum, amount) in [(SAVED, &self.saved, counted.saved), (SPENT, &self.spent, counted.spent)]
-        {
-            if amount > NanoUsd::ZERO {
-                let sum = sum.get_or_init(|| counter!(name, "project" => slug.to_owned()));
-                sum.increment(amount.as_nanos());
+    fn count(&self, counted: &UsageEvent<'_>) {
+        self.queries[counted.outcome as usize].fetch_add(1, Relaxed);
+        self.saved.fetch_add(counted.saved.as_nanos(), Relaxed);
+        self.spent.fetch_add(counted.spent.as_nanos(), Relaxed);
+    }
+
+    /// Gives the counts to the recorder in force. A counter begins to be shown when there is something to count.
+    fn show(&self, slug: &str) {
+        for outcome in Outcome::ALL {
+            let requests = self.queries[outcome as usize].load(Relaxed);
+            if requests > 0 {
+                counter!(QUERIES, "outcome" => outcome.as_str(), "project" => slug.to_owned())
+                    .absolute(requests);
+            }
+        }
+        for (name, sum) in [(SAVED, &self.saved), (SPENT, &self.spent)] {
+            let sum = sum.load(Relaxed);
+            if sum > 0 {
+                counter!(name, "project" => slug.to_owned()).absolute(sum);
             }
         }
     }
@@ -82,17 +91,25 @@ impl Default for Metrics {
 impl Metrics {
     /// Requests since the last call that were refused because there was too much to do.
     pub fn take_shed(&self) -> u64 {
-        self.shed.swap(0, Ordering::Relaxed)
+        self.shed.swap(0, Relaxed)
     }
 
     fn count(&self, slug: &str, counted: &UsageEvent<'_>) {
         let projects = self.projects.read();
         if let Some(project) = projects.get(slug) {
-            return project.count(slug, counted);
+            return project.count(counted);
         }
         drop(projects);
         let mut projects = self.projects.write();
-        projects.entry(slug.to_owned()).or_default().count(slug, counted);
+        projects.entry(slug.to_owned()).or_default().count(counted);
+    }
+
+    /// Gives the counts of projects to the recorder in force. Forgets those of projects that are gone.
+    pub(super) fn show(&self, present: Option<&BTreeMap<String, u64>>) {
+        if let Some(present) = present {
+            self.projects.write().retain(|slug, _| present.contains_key(slug));
+        }
+        self.projects.read().iter().for_each(|(slug, project)| project.show(slug));
     }
 
     fn answered(&self, outcome: Outcome, reply: &Reply) {
@@ -131,7 +148,7 @@ impl Listener for Metrics {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => self.answered(counted.outcome, reply),
             Ended::Failed(QueryError::Overloaded, _) => {
                 counter!(SHED).increment(1);
-                self.shed.fetch_add(1, Ordering::Relaxed);
+                self.shed.fetch_add(1, Relaxed);
             }
             Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
         }

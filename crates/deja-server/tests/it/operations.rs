@@ -69,6 +69,16 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     assert!(text.contains(saved), "two hits of 1000 and 500 tokens:\n{text}");
     assert!(!text.contains("deja_price_table_age_seconds 0\n"), "prices compiled in are old:\n{text}");
     deja.get("/metrics").detail(404);
+    // A project that is made again begins with 0.
+    for _ in 0..2 {
+        deja.cli(&["project", "delete", "metrics", "--yes"]);
+        let text = metrics(port);
+        assert!(!text.contains(r#"project="metrics""#), "it is deleted:\n{text}");
+        Tenant::create(&deja, "metrics", &[]).ask_for("Who wrote Faust?");
+        let text = metrics(port);
+        assert!(text.contains(r#"deja_queries_total{outcome="miss",project="metrics"} 1"#), "{text}");
+        assert!(!text.contains("deja_saved_nanodollars_total"), "{text}");
+    }
 }
 
 #[test]
