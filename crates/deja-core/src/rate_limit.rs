@@ -25,17 +25,35 @@ pub struct Quota {
 
 /// A quota outside what the limiter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("requests per minute and burst must both lie between 1 and {MAX_PER_MINUTE}")]
-pub struct InvalidQuota;
+pub enum InvalidQuota {
+    /// Requests a minute.
+    #[error("requests a minute must lie between 1 and {MAX_PER_MINUTE}")]
+    PerMinute,
+    /// Requests at once.
+    #[error("the burst, requests at once, must lie between 1 and {MAX_PER_MINUTE}")]
+    Burst,
+}
+
+impl InvalidQuota {
+    /// The part of a request that it is about.
+    pub(crate) const fn part(self) -> &'static str {
+        match self {
+            Self::PerMinute => "per_minute",
+            Self::Burst => "burst",
+        }
+    }
+}
 
 impl Quota {
     /// `per_minute` requests a minute, bursts of `burst`; both 1 to [`MAX_PER_MINUTE`].
     pub fn new(per_minute: u32, burst: u32) -> Result<Self, InvalidQuota> {
         let range = 1..=MAX_PER_MINUTE;
-        if range.contains(&per_minute) && range.contains(&burst) {
-            Ok(Self { per_minute, burst })
+        if !range.contains(&per_minute) {
+            Err(InvalidQuota::PerMinute)
+        } else if !range.contains(&burst) {
+            Err(InvalidQuota::Burst)
         } else {
-            Err(InvalidQuota)
+            Ok(Self { per_minute, burst })
         }
     }
 
@@ -219,8 +237,9 @@ mod tests {
         // Rounded up: seven of them are a minute or more.
         assert_eq!(Quota::of(7, 2).interval(), 8_571_428_572);
         assert_eq!(Quota::of(7, 2).capacity(), 17_142_857_144);
-        for (per_minute, burst) in [(0, 1), (1, 0), (MAX_PER_MINUTE + 1, 1), (1, MAX_PER_MINUTE + 1)] {
-            assert_eq!(Quota::new(per_minute, burst), Err(InvalidQuota));
+        for wrong in [0, MAX_PER_MINUTE + 1] {
+            assert_eq!(Quota::new(wrong, 1), Err(InvalidQuota::PerMinute));
+            assert_eq!(Quota::new(1, wrong), Err(InvalidQuota::Burst));
         }
         assert!(Quota::new(MAX_PER_MINUTE, MAX_PER_MINUTE).is_ok());
     }

@@ -78,8 +78,7 @@ pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey
     let expires = wish.expires.map(|expiry| expiry.moment(now)).transpose();
     let expires = expires.map_err(|error| error.about("expires"))?;
     let project = by.project(slug).await?;
-    let quota = quota_within(&project, wish.per_minute, wish.burst);
-    let quota = quota.map_err(|error| error.about("per_minute"))?;
+    let quota = quota_within(&project, wish.per_minute, wish.burst)?;
     let plain = PlainKey::generate(by.entropy())?;
     let key = ApiKey {
         id: KeyId::generate(now, by.entropy())?,
@@ -110,13 +109,17 @@ fn quota_within(
     let most = project.quota();
     let burst = burst.or_else(|| per_minute.map(|rate| rate.saturating_add(rate / 5).min(most.burst())));
     let Some(quota) = projects::quota(most, per_minute, burst)? else { return Ok(None) };
-    if quota.per_minute() <= most.per_minute() && quota.burst() <= most.burst() {
+    let wider = if quota.per_minute() > most.per_minute() {
+        "per_minute"
+    } else if quota.burst() > most.burst() {
+        "burst"
+    } else {
         return Ok(Some(quota));
-    }
+    };
     let (rate, at_once) = (most.per_minute(), most.burst());
-    Err(AdminError::Invalid(format!(
-        "the key's limit must lie within its project's: {rate} requests a minute, {at_once} at once"
-    )))
+    let why =
+        format!("the key's limit must lie within its project's: {rate} requests a minute, {at_once} at once");
+    Err(AdminError::Invalid(why).about(wider))
 }
 
 /// What holds for a key besides, in a few words.

@@ -323,7 +323,7 @@ pub(super) fn quota(
     let burst = burst.unwrap_or_else(|| rate.saturating_add(rate / 5).min(MAX_PER_MINUTE));
     Quota::new(rate, burst)
         .map(Some)
-        .map_err(|error| AdminError::Invalid(error.to_string()).about("per_minute"))
+        .map_err(|error| AdminError::Invalid(error.to_string()).about(error.part()))
 }
 
 /// Reads a project, changes it and writes it, with no other change between, for who has this rank at least. `edit` says what it changed, for the

@@ -50,24 +50,25 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
 #[tokio::test]
 async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
-    let wish = |days: &'static str, per_minute: &'static str| {
-        [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", "")]
+    let wish = |days: &'static str, per_minute: &'static str, burst: &'static str| {
+        [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", burst)]
     };
-    for (days, per_minute, says) in [
-        ("0", "", "36500 days"),
-        ("soon", "", "days until it expires"),
-        ("", "101", "100 requests a minute"),
-        ("", "99999999999999", "between 1 and 1000000"),
+    for (days, per_minute, burst, field, says) in [
+        ("0", "", "", "expires", "36500 days"),
+        ("soon", "", "", "expires", "days until it expires"),
+        ("", "101", "", "per_minute", "100 requests a minute"),
+        ("", "99999999999999", "", "per_minute", "between 1 and 1000000"),
+        ("", "", "121", "burst", "120 at once"),
+        ("", "20", "0", "burst", "between 1 and 1000000"),
     ] {
-        let page = member.post("/console/p/shop/keys", &wish(days, per_minute)).await;
+        let page = member.post("/console/p/shop/keys", &wish(days, per_minute, burst)).await;
         assert_eq!(page.status, 422);
         assert!(page.one("[role=alert]").contains(says), "{}", page.text());
         assert_eq!(page.attributes("#expires", "value"), [days]);
-        let field = if days.is_empty() { "per_minute" } else { "expires" };
         assert!(page.one(&format!("#{field}-problem")).contains(says), "said at the field: {}", page.text());
         assert_eq!(page.attributes("[aria-invalid]", "id"), [field]);
     }
-    member.submit("/console/p/shop/keys", &wish("90", "20")).await;
+    member.submit("/console/p/shop/keys", &wish("90", "20", "")).await;
     let odd = [("name", "ci"), ("models", "nobody-has-it, gpt-4o"), ("days", "1,5")];
     let page = member.post("/console/p/shop/keys", &odd).await;
     assert!(page.one("#expires-problem").contains("a whole number such as"), "{}", page.text());

@@ -43,6 +43,7 @@ async fn contradictions_of_settings_are_said() {
         ("per_minute", "0", "between"),
         ("per_minute", "99999999999999", "between 1 and 1000000"),
         ("burst", "1,5", "a whole number"),
+        ("burst", "0", "between 1 and 1000000"),
         ("per_minute", "x", "a whole number"),
     ] {
         let page = owner.post(limits, &[("tier", "pro"), (field, value)]).await;

@@ -366,6 +366,7 @@ fn what_is_wrong_with_a_member_is_told_in_words_of_the_document() {
         ),
         ("PATCH", project, r#"{"burst": 1.5}"#, "burst must be a whole number, 0 or more"),
         ("PATCH", project, r#"{"burst": 4294967296}"#, "burst must be a smaller whole number"),
+        ("PATCH", project, r#"{"burst": 0}"#, "the burst, requests at once, must lie between 1 and 1000000"),
         ("PATCH", project, r#"{"samples": 1e20}"#, "samples must be a smaller whole number"),
         ("PATCH", project, r#"{"samples": "1, expected u32"}"#, "samples must be a whole number, 0 or more"),
         ("PATCH", project, r#"{"default_threshold": []}"#, "default_threshold must be a number"),
