@@ -84,7 +84,7 @@ pub struct LoggedRequest {
     pub joined: bool,
     /// The entry that it met, if it met one.
     pub met: Option<MetEntry>,
-    /// How long the answer took, if there is one.
+    /// How long it took, if it became a query.
     pub latency: Option<Duration>,
     /// Money that a hit saved.
     pub saved: NanoUsd,

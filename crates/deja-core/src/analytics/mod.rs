@@ -161,7 +161,7 @@ pub struct UsageEvent<'a> {
     pub entry: Option<EntryId>,
     /// The similarity of a hit; on a miss, that of the best entry below the threshold, if one was looked for.
     pub similarity: Option<Similarity>,
-    /// How long the answer took; counted for misses, and for hits that waited for no call.
+    /// How long it took; counted for misses, and for hits that waited for no call.
     pub latency: Duration,
     /// Whether it waited for a call that another one had begun.
     pub joined: bool,

@@ -125,7 +125,7 @@ impl<'a> Counting<'a> {
     /// Counts the query now.
     fn count(&self, answered: Result<&Reply, &QueryError>, part: Option<&Reply>) {
         let ended = Ended::of(&self.query, answered, part);
-        self.engine.count_ended(self.caller, &self.query, ended, self.course.trace.opinion);
+        self.engine.count_ended(self.caller, &self.query, self.started, ended, self.course.trace.opinion);
     }
 
     /// Counts the query when its call has ended: with the error that it got if it was `late`, else with the end of the call.
@@ -149,7 +149,8 @@ impl<'a> Counting<'a> {
                 (None, Some(reply), _) => Ok(reply),
                 (None, None, _) => Err(&QueryError::Unfinished),
             };
-            engine.count_ended(&caller, &query, Ended::of(&query, answered, reply.as_ref()), opinion);
+            let ended = Ended::of(&query, answered, reply.as_ref());
+            engine.count_ended(&caller, &query, started, ended, opinion);
         };
         // There is no runtime when the last requests are dropped with it.
         if let Ok(runtime) = Handle::try_current() {
@@ -237,21 +238,27 @@ impl Engine {
         &self,
         caller: &Admission,
         query: &Query,
+        started: Instant,
         answered: Result<&Reply, &QueryError>,
     ) {
-        self.count_ended(caller, query, Ended::of(query, answered, None), None);
+        self.count_ended(caller, query, started, Ended::of(query, answered, None), None);
     }
 
-    /// Counts a query that ended so. What the project's model said is paid for without an answer, too.
+    /// Counts a query that began at `started` and ended so now. What the project's model said is paid for without an answer, too.
     pub(super) fn count_ended(
         &self,
         caller: &Admission,
         query: &Query,
+        started: Instant,
         ended: Ended<'_>,
         opinion: Option<Opinion>,
     ) {
-        let named =
-            UsageEvent { model: &query.model, context: query.context.as_deref(), ..self.bare(caller, ended) };
+        let named = UsageEvent {
+            model: &query.model,
+            context: query.context.as_deref(),
+            latency: started.elapsed(),
+            ..self.bare(caller, ended)
+        };
         let named = match &query.wire {
             Some(wired) => UsageEvent {
                 surface: wired.forward.endpoint.into(),

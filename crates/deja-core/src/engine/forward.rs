@@ -118,7 +118,8 @@ impl Engine {
         };
         let began = wired.began(call.started, buffer.first_byte());
         if let Ok(fresh) = &landed {
-            self.count_query(&call.caller, &call.query, Ok(&self.reply_of_leader(call, fresh, began)));
+            let reply = self.reply_of_leader(call, fresh, began);
+            self.count_query(&call.caller, &call.query, call.started, Ok(&reply));
         }
         // Whoever has read to the end finds the stored answer, or makes a call of their own: nobody joins to get an error.
         leader.leave();
@@ -133,7 +134,7 @@ impl Engine {
             let part = self.part(call, wired, &buffer, came, cut).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
-            self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
+            self.count_ended(&call.caller, &call.query, call.started, ended, call.near.opinion);
         }
         // If the answer broke off, whoever waits for all of it gets none, and asks again.
         Ok(landed.map_or_else(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))

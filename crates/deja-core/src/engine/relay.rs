@@ -271,7 +271,7 @@ impl Engine {
                 reply.trace.began = began;
                 reply
             });
-            engine.count_query(&caller, &query, reply.as_ref());
+            engine.count_query(&caller, &query, started, reply.as_ref());
         };
         self.tasks.spawn(counting.with_current_context());
     }

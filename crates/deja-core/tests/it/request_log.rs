@@ -79,6 +79,8 @@ async fn every_end_of_a_request_is_logged_with_what_it_met() {
     assert_eq!((logged[5].asked.is_some(), logged[6].asked), (true, None));
     let contexts = [0, 3].map(|number: usize| logged[number].context);
     assert_eq!(contexts, [ContextKey::WITHOUT, ContextKey::of(context.as_deref())]);
+    let timed = logged.iter().map(|one| one.latency.is_some());
+    assert!(timed.eq([true, true, true, true, true, true, false, false, false]), "those that became a query");
 }
 
 /// What an exact hit saves.
