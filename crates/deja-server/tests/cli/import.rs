@@ -131,6 +131,8 @@ fn records_have_their_largest_values_and_none_beyond() {
         let ones: Vec<u8> = [0x00, 0x3c].repeat(values);
         json!({"embedder": embedder, "f16": base64::engine::general_purpose::STANDARD.encode(ones)})
     };
+    let in_seconds =
+        |seconds| (jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds)).to_string();
     for bad in [
         with(sample(1, 1), "id", json!(-1)),
         with(sample(1, 1), "asked", json!("x".repeat(8193))),
@@ -138,6 +140,8 @@ fn records_have_their_largest_values_and_none_beyond() {
         with(sample(1, 1), "reason", json!("a\u{0}")),
         with(entry(2), "prompt", json!("")),
         with(entry(2), "model", json!("")),
+        with(entry(2), "model", json!("m".repeat(257))),
+        with(entry(2), "created", json!(in_seconds(90))),
         with(entry(2), "parameters", json!({"seed": "1"})),
         with(entry(2), "kind", json!("chat")),
         with(entry(2), "vector", vector("", 2)),
@@ -156,9 +160,15 @@ fn records_have_their_largest_values_and_none_beyond() {
     let summary = import(&deja, &[ended, goes_on]);
     assert_eq!((&summary["expired"], &summary["imported"]["samples"]), (&json!(1), &json!(1)));
     let asked = with(sample(0, 1), "asked", json!("x".repeat(8192)));
-    let lines = [with(entry(2), "vector", vector("e", 8192)), with(asked, "reason", json!("x".repeat(64)))];
+    let lines = [
+        with(entry(2), "vector", vector("e", 8192)),
+        with(asked, "reason", json!("x".repeat(64))),
+        with(entry(4), "model", json!("m".repeat(256))),
+        // Clocks differ a little.
+        with(entry(5), "created", json!(in_seconds(30))),
+    ];
     let imported = import(&deja, &lines)["imported"].clone();
-    assert_eq!((&imported["entries"], &imported["samples"]), (&json!(1), &json!(1)));
+    assert_eq!((&imported["entries"], &imported["samples"]), (&json!(3), &json!(1)));
 }
 
 #[test]

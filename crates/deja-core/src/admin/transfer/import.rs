@@ -1,10 +1,12 @@
 //! In: a batch of records. What is there already stays as it is, so that an import can simply be repeated.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use deja_wire::MAX_MODEL_BYTES;
 use deja_wire::lenient::MAX_COUNT;
 use half::f16;
 use serde::de::IgnoredAny;
@@ -25,6 +27,8 @@ use crate::quality::NewSample;
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
 
+/// How far the clock that an entry was created by may be ahead.
+const SKEW: Duration = Duration::from_mins(1);
 /// Components of a vector at most, as in the settings.
 const MAX_DIMENSION: usize = 8192;
 
@@ -300,8 +304,14 @@ async fn entry(
 ) -> Result<Option<Arrived>, Refused> {
     let project = owner(by, known, &record.project).await?;
     let (created, expires) = (timestamp(record.created)?, record.expires.map(timestamp).transpose()?);
+    if created > by.now().plus(SKEW) {
+        return Err(Refused::Bad(format!("it was created in the future, at {}", record.created)));
+    }
     if record.prompt.is_empty() || record.model.is_empty() {
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
+    }
+    if record.model.len() > MAX_MODEL_BYTES {
+        return Err(Refused::Bad(format!("the model is longer than the limit of {MAX_MODEL_BYTES} bytes")));
     }
     let is_query = record.kind == Kind::Query;
     // As for an answer of a provider (`may_store`): nobody is helped by it. What a wire format answered may be calls of tools.
