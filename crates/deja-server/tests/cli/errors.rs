@@ -115,6 +115,8 @@ fn only_what_begins_a_deja_makes_one() {
     assert!(!deja.path().join("deja-data").exists(), "nothing is made");
     let elsewhere = deja.error(1, &["project", "list", "--data-dir", "else"]);
     assert!(elsewhere.contains("no deja in else: "), "{elsewhere}");
+    let copied = deja.error(1, &["db", "copy", "--from", "else", "--to", "copy"]);
+    assert_eq!(copied, "deja: the source: there is no database in else");
     for (data, begins) in [
         ("one", &["project", "create", "a"][..]),
         ("two", &["operator", "create", "ada@example.com"]),

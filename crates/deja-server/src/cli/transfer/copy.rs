@@ -233,10 +233,7 @@ impl Place {
         let path = self.0.data_dir.join("deja.db");
         match path.try_exists() {
             Ok(true) => Ok(()),
-            Ok(false) => {
-                let text = format!("there is no database in {}", self.0.data_dir.display());
-                Err(AdminError::Invalid(text).into())
-            }
+            Ok(false) => anyhow::bail!("there is no database in {}", self.0.data_dir.display()),
             Err(source) => Err(OpenError::DataDir { path, source }.into()),
         }
     }
