@@ -62,9 +62,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .merge(docs())
         .merge(wire::router())
         .fallback(|request: Request| async move { wire::refuse(shape_of(&request), ApiError::NotFound) })
-        .method_not_allowed_fallback(|request: Request| async move {
-            wire::refuse(shape_of(&request), ApiError::MethodNotAllowed)
-        })
+        .method_not_allowed_fallback(|request: Request| async move { wire::refuse_method(&request) })
         .with_state(app)
         .merge(admin::router(Arc::new(AdminApi::beside(&console))))
         .merge(console::router(console))

@@ -42,12 +42,19 @@ pub(super) async fn gemini(
 ) -> Response {
     // A path that is no text names no model.
     let id = called.map(|Path(called)| called.id).unwrap_or_default();
-    let (model, stream) = match id.rsplit_once(':') {
-        Some((model, "generateContent")) => (model, false),
-        Some((model, "streamGenerateContent")) => (model, true),
-        _ => return WireError::nowhere().into_response(Wire::Gemini),
+    let Some((model, stream)) = called_in(&id) else {
+        return WireError::nowhere().into_response(Wire::Gemini);
     };
     ask(&app, &base, Endpoint::Gemini { stream }, Some(model), request).await
+}
+
+/// What stands before the Gemini method that a path ends with, and whether that streams; `None` if it ends with none.
+pub(super) fn called_in(path: &str) -> Option<(&str, bool)> {
+    match path.rsplit_once(':')? {
+        (model, "generateContent") => Some((model, false)),
+        (model, "streamGenerateContent") => Some((model, true)),
+        _ => None,
+    }
 }
 
 /// Answers a request for `endpoint`; `model` is the one in its path.

@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
+use axum::http::header::ALLOW;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use deja_core::api_key::KeyHash;
@@ -93,6 +94,16 @@ pub fn refuse(wire: Option<Wire>, error: ApiError) -> Response {
         (Some(wire), ApiError::NotFound) => WireError::nowhere().into_response(wire),
         (Some(wire), error) => WireError::from(error).into_response(wire),
     }
+}
+
+/// The answer to a method that a path does not take. The path of a Gemini method looks like that of a model, which can be read.
+pub fn refuse_method(request: &Request) -> Response {
+    if ask::called_in(request.uri().path()).is_none() {
+        return refuse(shape_of(request), ApiError::MethodNotAllowed);
+    }
+    let mut refused = refuse(Some(Wire::Gemini), ApiError::MethodNotAllowed);
+    refused.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    refused
 }
 
 /// A path without the base URL of a project.

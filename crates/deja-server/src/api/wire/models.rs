@@ -13,8 +13,9 @@ use deja_wire::{Endpoint, Wire};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::ask::called_in;
 use super::error::WireError;
-use super::{below, respond, take_key, turn_away, wire_of};
+use super::{below, refuse_method, respond, take_key, turn_away, wire_of};
 use crate::auth::{self, Base};
 use crate::feeds::providers::Model;
 use crate::moment::whole;
@@ -33,6 +34,9 @@ pub(super) async fn models(
     named: Result<Path<Named>, PathRejection>,
     request: Request,
 ) -> Response {
+    if called_in(request.uri().path()).is_some() {
+        return refuse_method(&request);
+    }
     let (mut head, _) = request.into_parts();
     let wire = wire_of(below(head.uri.path()), &head.headers);
     // A path that is no text names no model.

@@ -188,9 +188,19 @@ fn errors_have_googles_shape() {
         assert_eq!(error(&response), (404, "NOT_FOUND".into()), "{path}");
         assert!(response.text().contains(":generateContent"), "it names what is there: {}", response.text());
     }
-    for (method, path) in [("PUT", format!("{PATH}:generateContent")), ("GET", format!("/models/{MODEL}"))] {
-        let response = tenant.deja.request(method, &path, &[], b"");
-        assert_eq!(error(&response).0, 405, "{method} {path}");
+    let read = tenant.deja.request("GET", &format!("/models/{MODEL}"), &[], b"");
+    assert_eq!(error(&read).0, 405);
+    for base in ["/v1beta/models", "/v1/models", "/models", "/p/x/v1beta/models"] {
+        for (method, called) in
+            [("GET", "generateContent"), ("PUT", "generateContent"), ("GET", "streamGenerateContent")]
+        {
+            let path = format!("{base}/{MODEL}:{called}");
+            let response = tenant.deja.request(method, &path, &[], b"");
+            assert_eq!(error(&response).0, 405, "{method} {path}");
+            assert_eq!(response.header("allow"), Some("POST"), "{method} {path}");
+        }
+        let path = format!("{base}/{MODEL}:generateContent");
+        assert_eq!(tenant.deja.request("HEAD", &path, &[], b"").status, 405, "{path}");
     }
     assert!(world.provider.calls("gemini-errors").is_empty());
 }
