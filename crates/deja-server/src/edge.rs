@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONNECTION};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, HOST};
+use axum::http::{HeaderName, HeaderValue, Version};
 use axum::middleware::Next;
 use axum::response::Response;
 use deja_wire::Wire;
@@ -37,7 +37,13 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let wire = shape_of(&request);
     let named = request.extensions().get::<RequestId>().filter(|_| wire == Some(Wire::Messages)).cloned();
     let traced = app.traces().and_then(|traces| traces.begin(&request));
-    let answering = caught(wire, next.run(request)).instrument(span.clone());
+    let answered = async move {
+        if names_host(&request) {
+            return next.run(request).await;
+        }
+        refuse(wire, ApiError::BadRequest("a request has one Host header".into()))
+    };
+    let answering = caught(wire, answered).instrument(span.clone());
     let mut response = match traced {
         None => answering.await,
         Some(served) => {
@@ -64,6 +70,15 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         tracing::debug!(parent: &span, %method, path = uri.path(), status, duration_ms, "request answered");
     }
     response
+}
+
+/// Whether a request says which host it is for, and no two (RFC 9112, 3.2). In HTTP/1.0, as some health checks of load balancers
+/// are, it need not.
+fn names_host(request: &Request) -> bool {
+    match request.headers().get_all(HOST).iter().count() {
+        0 => request.version() < Version::HTTP_11,
+        hosts => hosts == 1,
+    }
 }
 
 /// A handler that panics is a bug, told like one in the shape of its path, and the server goes on.

@@ -294,6 +294,32 @@ fn who_writes_all_before_reading_is_told_why_it_was_refused() {
 }
 
 #[test]
+fn a_request_has_one_host_and_in_http_1_0_perhaps_none() {
+    let deja = &World::shared().deja;
+    let ask = |head: &str| {
+        let mut connection = Connection::open(deja.address()).unwrap();
+        connection.ask(format!("{head}\r\n\r\n").as_bytes())
+    };
+    for head in [
+        "GET /livez HTTP/1.1",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b",
+        "GET /livez HTTP/1.0\r\nHost: a\r\nHost: b",
+        "GET /console HTTP/1.1",
+        "GET /admin/v1/projects HTTP/1.1",
+        "POST /v1/cache/query HTTP/1.1\r\nContent-Length: 0",
+    ] {
+        let refused = ask(head);
+        assert!(refused.detail(400).contains("Host"), "{head}");
+        assert_eq!(refused.header("x-deja-error"), Some("bad_request"), "{head}");
+    }
+    let wire = ask("POST /v1/messages HTTP/1.1\r\nContent-Length: 0");
+    assert_eq!((wire.status, &wire.json()["error"]["type"]), (400, &"invalid_request_error".into()));
+    for head in ["GET /livez HTTP/1.0", "GET /readyz HTTP/1.0\r\nHost: a", "GET /livez HTTP/1.1\r\nHost:"] {
+        assert_eq!(ask(head).status, 200, "{head}");
+    }
+}
+
+#[test]
 fn pythons_own_client_sees_a_refusal() {
     const SCRIPT: &str = "\
 import http.client, sys
