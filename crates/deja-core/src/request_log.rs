@@ -104,6 +104,8 @@ pub struct LogRow {
 pub struct LogFilter {
     /// Only requests that ended so.
     pub outcome: Option<Outcome>,
+    /// Only requests whose answer came from a call that another request had begun.
+    pub joined: bool,
     /// Only requests with this key.
     pub key: Option<KeyId>,
     /// Only requests for this model.

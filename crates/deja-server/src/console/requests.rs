@@ -53,6 +53,8 @@ const COLUMNS: [Sortable<LogColumn>; 7] = [
     ("Duration", Content::Number, Some(LogColumn::Latency)),
     ("Saved", Content::Number, Some(LogColumn::Saved)),
 ];
+/// The choice beside the outcomes: requests whose answer came from another's call. Most count as misses.
+const JOINED: &str = "joined";
 /// The order of the list if the address names none.
 const NEWEST: Sort = Sort::by(0);
 
@@ -155,7 +157,7 @@ impl Row {
             at: visit.moment(logged.at),
             text: logged.text.as_deref().map(format::line),
             hash: logged.asked.as_ref().map(short),
-            outcome: if logged.joined { "joined" } else { outcome },
+            outcome: if logged.joined { JOINED } else { outcome },
             badge,
             judged: logged.outcome == Outcome::SemanticHit,
             met: logged.met.as_ref().map(|met| MetRow {
@@ -224,8 +226,10 @@ impl Wanted {
     /// An error for what cannot be read: without it, all would be shown.
     fn filter(&self) -> Result<LogFilter, ConsoleError> {
         let some = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+        let joined = self.outcome == JOINED;
         Ok(LogFilter {
-            outcome: read(&self.outcome)?,
+            outcome: if joined { None } else { read(&self.outcome)? },
+            joined,
             key: read(&self.key)?,
             model: some(&self.model),
             context: read(&self.context)?.map(ContextKey),
@@ -257,7 +261,9 @@ impl Wanted {
 
     /// The choices: what was asked for, and what is chosen.
     fn selects(&self, names: &Names, logged: Logged) -> Vec<Select> {
-        let outcomes = Outcome::ALL.map(|outcome| (outcome.as_str().to_owned(), shown(outcome).0.to_owned()));
+        let outcomes = Outcome::ALL.map(|outcome| (outcome.as_str(), shown(outcome).0));
+        let outcomes = outcomes.into_iter().chain([(JOINED, JOINED)]);
+        let outcomes = outcomes.map(|(value, name)| (value.to_owned(), name.to_owned()));
         let models = logged.models.into_iter().map(|model| (model.to_string(), model.to_string()));
         let keys: BTreeSet<_> = logged.keys.into_iter().chain(self.key.parse::<KeyId>()).collect();
         let keys = keys.into_iter().map(|key| (key.to_string(), names.key(key))).collect();
@@ -268,7 +274,7 @@ impl Wanted {
             choices.into_iter()
         };
         vec![
-            Select::new("outcome", "Outcome", &self.outcome, outcomes.into_iter()),
+            Select::new("outcome", "Outcome", &self.outcome, outcomes),
             Select::new("key", "Key", &self.key, by_name(keys)),
             Select::new("model", "Model", &self.model, models),
             Select::new("context", "Context", &self.context, by_name(contexts)),

@@ -119,11 +119,12 @@ impl RequestLog for PostgresStore {
         let sql = format!(
             "{SELECT} WHERE project_id = $1 AND {behind} AND ($4::text IS NULL OR outcome = $4)
                  AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
-                 AND ($7::bigint IS NULL OR context = $7) AND {}
+                 AND ($7::bigint IS NULL OR context = $7) AND {} AND {}
                  AND ($9::bytea[] IS NULL OR asked_hash = ANY($9) OR {})
              ORDER BY {by} LIMIT $3",
             // The entry's own index is used where there is one.
             if filter.entry.is_some() { "entry_id = $8" } else { "$8::uuid IS NULL" },
+            if filter.joined { "joined" } else { "true" },
             has("asked", "$10"),
         );
         let hashes = filter.hashes();

@@ -52,10 +52,11 @@ impl RequestLog for SqliteStore {
                 let sql = format!(
                     "{SELECT} WHERE project_id = ?1 AND {behind} AND (?4 IS NULL OR outcome = ?4)
                          AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
-                         AND {} AND (?9 IS NULL OR asked_hash IN (?9, ?10) OR instr(folded(asked), folded(?11)) > 0)
+                         AND {} AND {} AND (?9 IS NULL OR asked_hash IN (?9, ?10) OR instr(folded(asked), folded(?11)) > 0)
                      ORDER BY {by} LIMIT ?3",
                     // The entry's own index is used where there is one.
-                    if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" }
+                    if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" },
+                    if filter.joined { "joined" } else { "true" },
                 );
                 let (as_asked, trimmed) = filter.hashes().map(|[as_asked, trimmed]| (as_asked, trimmed)).unzip();
                 let params = params![

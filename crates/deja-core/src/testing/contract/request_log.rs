@@ -177,7 +177,7 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(store: Subject) {
     let [cat, dog, quiet, keyed, plain, percent, padded] = names;
     let given = [
         LoggedRequest { context: ContextKey(5), ..with_text(project, cat, NOW) },
-        LoggedRequest { model: "n".into(), ..with_text(project, dog, NOW) },
+        LoggedRequest { model: "n".into(), joined: true, ..with_text(project, dog, NOW) },
         LoggedRequest {
             met: Some(met(1, 0.9, Met::Served, None)),
             outcome: Outcome::SemanticHit,
@@ -194,6 +194,8 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(store: Subject) {
     assert_eq!(find(LogFilter { context: Some(ContextKey(5)), ..any.clone() }).await, [cat]);
     assert_eq!(find(LogFilter { model: Some("n".into()), ..any.clone() }).await, [dog]);
     assert_eq!(find(LogFilter { outcome: Some(Outcome::SemanticHit), ..any.clone() }).await, [quiet]);
+    assert_eq!(find(LogFilter { joined: true, ..any.clone() }).await, [dog]);
+    assert_eq!(find(LogFilter { joined: true, model: Some("m".into()), ..any.clone() }).await, [""; 0]);
     assert_eq!(find(LogFilter { entry: Some(entry_id(1)), ..any.clone() }).await, [quiet]);
     assert_eq!(find(LogFilter { entry: Some(entry_id(2)), ..any.clone() }).await, [""; 0]);
     assert_eq!(find(LogFilter { key: Some(KeyId::from_bytes(bytes(2))), ..any.clone() }).await, [keyed]);

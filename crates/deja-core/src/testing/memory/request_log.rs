@@ -37,6 +37,7 @@ fn passes(row: &LogRow, filter: &LogFilter) -> bool {
     let has = |part| kept.as_ref().is_some_and(|kept| kept.contains(&folded(part)));
     let asks = |hashes: [PromptHash; 2]| logged.asked.is_some_and(|asked| hashes.contains(&asked));
     filter.outcome.is_none_or(|outcome| outcome == logged.outcome)
+        && (!filter.joined || logged.joined)
         && filter.key.is_none_or(|key| key == logged.key)
         && filter.model.as_ref().is_none_or(|model| *model == logged.model)
         && filter.context.is_none_or(|context| context == logged.context)
