@@ -95,6 +95,10 @@ const pages = () => [
   ["wrong", `/console/p/${slug}/cache/wrong`],
   ["cache-by-use", `/console/p/${slug}/cache?sort=4`],
   ["requests", `/console/p/${slug}/requests`],
+  ["requests-open", `/console/p/${slug}/requests`, async (page) => {
+    for (const request of (await page.locator("tbody summary").all()).slice(0, 3)) await request.click();
+    await page.locator("tbody details[open] dl").first().waitFor();
+  }],
   ["requests-by-time", `/console/p/${slug}/requests?sort=5`],
   ["entry", entry],
   ["entry-turns", turns],

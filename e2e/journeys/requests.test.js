@@ -42,6 +42,12 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   const lines = (await readFile(await (await downloading).path(), "utf8")).trim().split("\n");
   assert.ok(lines[0].startsWith("time,request,asked,") && lines.length === 2 && lines[1].includes(AGAIN), lines.join("\n"));
 
+  // All of a request, without a mouse.
+  await rows.first().locator("summary").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await rows.first().locator("pre").textContent(), AGAIN);
+  assert.ok(await rows.first().getByText("gpt-4o-mini").last().isVisible());
+
   // Sorted by a click, with the same filter.
   await page.goto(at("/requests"));
   await page.getByRole("link", { name: "Nearest entry", exact: true }).click();

@@ -15,7 +15,7 @@ use deja_core::cache::{Labelled, Met, PromptHash};
 use deja_core::id::{EntryId, KeyId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
-use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
+use deja_core::request_log::{LogFilter, LogRow, LoggedRequest, MetEntry};
 use deja_core::store::{Cursor, LogColumn, LogOrder};
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -95,8 +95,11 @@ pub(super) struct Row {
     pub(super) number: u64,
     pub(super) at: Moment,
     pub(super) request: Option<String>,
-    /// Its text, if that is kept.
+    /// Its text, if that is kept, and the beginning of that in a line.
     pub(super) text: Option<String>,
+    pub(super) line: Option<String>,
+    /// What columns may cut, whole: without a mouse no title shows it.
+    pub(super) facts: Vec<(&'static str, String)>,
     /// The first characters of its hash.
     pub(super) hash: Option<String>,
     pub(super) outcome: &'static str,
@@ -152,34 +155,53 @@ impl Row {
     fn of(visit: &Visit, names: &Names, free: &BTreeSet<Arc<str>>, row: LogRow) -> Self {
         let LogRow { number, logged } = row;
         let (outcome, badge) = shown(logged.outcome);
+        let met = logged.met.as_ref().map(MetRow::of);
+        let (context, key) = (named_context(&logged, names), names.key(logged.key));
+        let facts = [
+            ("Hash", logged.asked.as_ref().map(short)),
+            ("Request", logged.request.clone()),
+            ("Cause", logged.cause.clone()),
+            ("Nearest entry", met.as_ref().map(|met| met.verdict.clone())),
+            ("Model", Some(model_name(&logged.model))),
+            ("Context", context.clone()),
+            ("Key", Some(key.clone())),
+        ];
         Self {
             number,
             at: visit.moment(logged.at),
-            text: logged.text.as_deref().map(format::line),
+            facts: facts.into_iter().filter_map(|(what, value)| Some((what, value?))).collect(),
+            line: logged.text.as_deref().map(format::line),
             hash: logged.asked.as_ref().map(short),
             outcome: if logged.joined { JOINED } else { outcome },
             badge,
             judged: logged.outcome == Outcome::SemanticHit,
-            met: logged.met.as_ref().map(|met| MetRow {
-                entry: met.entry.to_string(),
-                similarity: format!("{:.3}", met.similarity.get()),
-                verdict: match (met.met, &met.reason) {
-                    (Met::Served, _) => "answered".into(),
-                    (Met::Refused, Some(reason)) => format!("refused: {reason}"),
-                    (Met::Refused, None) => "refused".into(),
-                    (Met::NearMiss, _) => "not similar enough".into(),
-                },
-            }),
+            met,
             model: model_name(&logged.model),
             surface: (logged.surface != Surface::Query).then(|| logged.surface.as_str()),
-            context: named_context(&logged, names),
-            key: names.key(logged.key),
+            context,
+            key,
             latency: logged
                 .latency
                 .map_or("–".into(), |latency| format::millis(latency.as_secs_f64() * 1e3)),
             saved: if unpriced(&logged, free) { "no price".into() } else { format::money(logged.saved) },
             cause: logged.cause,
             request: logged.request,
+            text: logged.text,
+        }
+    }
+}
+
+impl MetRow {
+    fn of(met: &MetEntry) -> Self {
+        Self {
+            entry: met.entry.to_string(),
+            similarity: format!("{:.3}", met.similarity.get()),
+            verdict: match (met.met, &met.reason) {
+                (Met::Served, _) => "answered".into(),
+                (Met::Refused, Some(reason)) => format!("refused: {reason}"),
+                (Met::Refused, None) => "refused".into(),
+                (Met::NearMiss, _) => "not similar enough".into(),
+            },
         }
     }
 }

@@ -107,6 +107,40 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
 }
 
 #[tokio::test]
+async fn what_a_column_cuts_is_there_without_a_mouse() {
+    let (world, (_, entry), mut member) = World::furnished_for(Role::Member).await;
+    let project = keeping_texts(&world).await;
+    let long = format!("\n  Two <b>lines</b>:\n{}the end.", "all of it, ".repeat(200));
+    let cause = "a_cause_that_is_longer_than_its_column";
+    let logged = LoggedRequest {
+        request: Some("a-request-with-a-long-name".into()),
+        cause: Some(cause.into()),
+        ..world.logged(&project, entry, &long)
+    };
+    world.wired.store.log_requests(&[logged]).await.unwrap();
+    for place in ["requests".to_owned(), format!("cache/{entry}")] {
+        let page = member.get(&format!("/console/p/furnished/{place}")).await;
+        let asked = "tbody th details";
+        assert!(page.one(&format!("{asked} summary")).starts_with("Two <b>lines</b>: all of it"), "{place}");
+        let text = page.one(&format!("{asked} pre[tabindex='0']"));
+        assert!(text.ends_with("the end.") && text.len() > 2000, "{place}: {text}");
+        assert!(page.body.contains("aria-label=\"Asked\">\n\n  Two"), "the first break is not the text's");
+        let facts = page.all(&format!("{asked} dd"));
+        assert_eq!(facts[0].len(), 12, "the hash");
+        assert_eq!(
+            facts[1..],
+            ["a-request-with-a-long-name", cause, "answered", "gpt-4o-mini", "Console"],
+            "{place}"
+        );
+    }
+    // Without a text the hash opens it, for viewers too.
+    let patch = ProjectPatch { request_texts_days: Some(0), ..ProjectPatch::default() };
+    projects::set(&world.acting(), "furnished", patch).await.unwrap();
+    let page = member.get("/console/p/furnished/requests").await;
+    assert!(page.one("tbody th summary").starts_with('#') && page.all("tbody th pre").is_empty());
+}
+
+#[tokio::test]
 async fn the_filters_offer_what_is_on_other_pages_too() {
     let world = World::new().await;
     let (project, entry) = world.furnished().await;
