@@ -18,7 +18,7 @@ use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use crate::request_id;
-use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
+use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, Proposed, asked, expected, refusal};
 
 #[derive(Template)]
 #[template(path = "playground.html")]
@@ -26,7 +26,7 @@ struct PlaygroundPage {
     frame: Frame,
     slug: String,
     form: Trial,
-    models: Vec<String>,
+    proposed: Proposed,
     result: Option<Outcome>,
     near: Option<Nearest>,
     /// What a lower threshold is raised to.
@@ -57,7 +57,7 @@ impl PlaygroundPage {
             frame: visit.frame_in(project, "Playground", "Playground"),
             slug: project.slug.to_string(),
             minimum: project.settings.minimum_threshold.map(Threshold::get),
-            models: models(visit, project, usable).await?,
+            proposed: Proposed::of(visit, project, usable).await?,
             form,
             result: None,
             near: None,
@@ -72,7 +72,7 @@ pub(super) async fn get(visit: Visit) -> Answer {
     let usable = Models::read(&visit, &project).await?;
     let form = Trial { threshold, ..Trial::default() };
     let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;
-    page.form.model = match page.models.first() {
+    page.form.model = match page.proposed.models.first() {
         Some(model) => model.clone(),
         None => usable.any().unwrap_or(USUAL_MODEL).to_owned(),
     };

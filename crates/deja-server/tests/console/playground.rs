@@ -100,6 +100,21 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
 }
 
 #[tokio::test]
+async fn a_list_of_models_that_is_not_all_says_so() {
+    let (world, project, mut member) = World::with_project("Many", Role::Member).await;
+    for (number, told) in [(100, false), (101, true)] {
+        for model in (0..number).map(|model| format!("model-{model}")) {
+            world.entry_without_vector(&project, &model, "What?", None).await;
+        }
+        for place in ["playground", "playground/chat"] {
+            let page = member.get(&format!("/console/p/many/{place}")).await;
+            assert_eq!(page.all("datalist option").len(), 100, "{place}");
+            assert_eq!(page.all("#more-models").len(), usize::from(told), "{place}: {number} models");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on() {
     let world = World::new().await;
     let project = world.project("Guarded").await;

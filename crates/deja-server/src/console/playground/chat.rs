@@ -14,7 +14,7 @@ use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
 
-use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome};
+use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, Proposed};
 use super::wire_body::{self, Format, Parts};
 use crate::console::error::ConsoleError;
 use crate::console::form::{Form, Problem, with_lf};
@@ -34,7 +34,7 @@ struct ChatPage {
     frame: Frame,
     slug: String,
     form: Trial,
-    models: Vec<String>,
+    proposed: Proposed,
     /// What the request is to the cache.
     told: Option<Told>,
     result: Option<Outcome>,
@@ -79,7 +79,7 @@ impl ChatPage {
             frame: visit.frame_in(project, "Playground: chat", "Playground"),
             slug: project.slug.to_string(),
             minimum: project.settings.minimum_threshold.map(Threshold::get),
-            models: tried::models(visit, project, usable).await?,
+            proposed: Proposed::of(visit, project, usable).await?,
             form,
             told: None,
             result: None,

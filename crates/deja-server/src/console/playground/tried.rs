@@ -23,6 +23,10 @@ use crate::console::providers::{self, Models};
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 
+/// What is said where not all models are proposed.
+const MORE_MODELS: &str = "The list has the 100 models with most of the 10,000 newest entries, and those of the project’s own providers. You can \
+                           type any other.";
+
 /// The outcome of a trial.
 pub(super) struct Outcome {
     pub(super) title: &'static str,
@@ -370,18 +374,28 @@ pub(super) fn refusal(error: QueryError) -> ConsoleError {
     })
 }
 
-/// The models that the cache has entries of and those of own providers.
-pub(super) async fn models(
-    visit: &Visit,
-    project: &Project,
-    usable: &Models,
-) -> Result<Vec<String>, ConsoleError> {
-    let stored = visit.store().models_of(project.id, NEWEST, OFFERED).await?;
-    let mut models: Vec<String> = stored.into_iter().map(|(model, _)| model).collect();
-    for model in usable.own() {
-        if !models.contains(model) {
-            models.push(model.clone());
+/// The models that a field proposes.
+pub(super) struct Proposed {
+    pub(super) models: Vec<String>,
+    /// What is said if the cache has more of them.
+    pub(super) note: Option<&'static str>,
+}
+
+impl Proposed {
+    /// The models that the cache has entries of and those of own providers.
+    pub(super) async fn of(visit: &Visit, project: &Project, usable: &Models) -> Result<Self, ConsoleError> {
+        // One more, to know whether there are more.
+        const READ: NonZeroUsize = OFFERED.saturating_add(1);
+        let stored = visit.store().models_of(project.id, NEWEST, READ).await?;
+        let all =
+            stored.len() <= OFFERED.get() && visit.store().count(project.id).await? <= NEWEST.get() as u64;
+        let stored = stored.into_iter().take(OFFERED.get());
+        let mut models: Vec<String> = stored.map(|(model, _)| model).collect();
+        for model in usable.own() {
+            if !models.contains(model) {
+                models.push(model.clone());
+            }
         }
+        Ok(Self { models, note: (!all).then_some(MORE_MODELS) })
     }
-    Ok(models)
 }
