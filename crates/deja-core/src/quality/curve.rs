@@ -132,6 +132,9 @@ pub struct Quality {
     pub wrong: Option<Estimate>,
     /// The share of samples that the guard takes proof for only, by traffic.
     pub proof_only: f64,
+    /// Queries that came near an entry at similarities of which no sample is left: samples go with their entries. The curve takes them for
+    /// misses, because nothing tells what the guard would say of them.
+    pub without_samples: u64,
     /// Every threshold of 0.75 to 0.99 with every guard.
     pub curve: Vec<Point>,
 }
@@ -156,7 +159,17 @@ impl Quality {
             }
         });
         let proof_only = weights.share(samples, |judged| judged.proof_only);
-        Self { hit_rate: hits / answered, wrong, proof_only, curve: curve.collect(), traffic }
+        let sampled = |band: &Band| samples.iter().any(|judged| judged.sample.sampled.band == *band);
+        let without_samples =
+            Band::all().filter(|band| !sampled(band)).map(|band| traffic.bands[band.index()]).sum();
+        Self {
+            hit_rate: hits / answered,
+            wrong,
+            proof_only,
+            without_samples,
+            curve: curve.collect(),
+            traffic,
+        }
     }
 
     /// The point of the curve at this setting.

@@ -30,6 +30,8 @@ struct QualityPage {
     foreign: Option<String>,
     advised: Option<Row>,
     least: String,
+    /// What the table takes for misses although much of it may have been hits.
+    without_samples: Option<String>,
     guards: Vec<GuardLink>,
     rows: Vec<Row>,
     charts: Vec<(Chart, String)>,
@@ -101,6 +103,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         foreign: foreign(quality),
         advised: quality.advised().map(row),
         least: format!("{:.0}%", ADVISED_PRECISION * 100.0),
+        without_samples: without_samples(quality),
         guards: Guard::ALL
             .map(|other| GuardLink {
                 name: other.as_str(),
@@ -151,6 +154,20 @@ fn foreign(quality: &Quality) -> Option<String> {
             "{} of what came near is not English, is code, or is long. The built-in embedder knows English, and the \
              guard lets such prompts pass only if they are nearly the same: right answers are lost.",
             format::percent(Some(quality.proof_only))
+        )
+    })
+}
+
+/// What the table leaves out, if anything.
+fn without_samples(quality: &Quality) -> Option<String> {
+    let queries = quality.without_samples;
+    (queries > 0).then(|| {
+        format!(
+            "Of {} no sample is left that is as similar: a sample goes with its entry. The table and the charts count {} \
+             as no hit, in every row, also where deja did answer from the cache. The hit rate above is what really \
+             happened.",
+            if queries == 1 { "1 query".to_owned() } else { format!("{} queries", format::count(queries)) },
+            if queries == 1 { "it" } else { "them" }
         )
     })
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use deja_core::admin::cache;
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
@@ -100,6 +101,26 @@ async fn the_curve_is_of_own_traffic_and_says_what_is_not_known() {
     assert_eq!(csv.lines().count(), 1 + 100);
     assert!(csv.contains("\n0.85,standard,0.5000,,,,0,1\n"), "{csv}");
     assert_eq!(member.get("/console/p/sampled/quality/other.csv").await.status, 404);
+}
+
+#[tokio::test]
+async fn hits_of_which_no_sample_is_left_are_told() {
+    let (world, project) = with_samples().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/sampled/quality").await;
+    assert!(page.all("#without-samples").is_empty(), "{}", page.text());
+    // Two hits at another similarity, whose samples go with their entry.
+    let settings = world.reload("sampled").await;
+    let entry = world.entry_without_vector(&settings, "m", "Where is my order?", None).await;
+    for number in [3, 4] {
+        sampled(&world, project, entry, number, "Where's my order?", 0.90).await;
+    }
+    let whole = member.get("/console/p/sampled/quality?guard=off").await;
+    assert_eq!(row(&whole, "#curve", 11), "0.85 100.0% not known – $4.00 Apply…");
+    cache::delete(&world.acting(), "sampled", entry).await.unwrap();
+    let page = member.get("/console/p/sampled/quality?guard=off").await;
+    assert_eq!(row(&page, "#curve", 11), "0.85 50.0% not known – $2.00 Apply…");
+    assert!(page.one("#without-samples").starts_with("Of 2 queries no sample is left"), "{}", page.text());
 }
 
 #[tokio::test]
