@@ -5,6 +5,7 @@ use deja_core::rate_limit::Quota;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filled::changed_meanwhile;
 use super::form::{Problem, at, number};
 use super::format;
 use super::page::Visit;
@@ -64,15 +65,50 @@ impl Limits {
             .collect()
     }
 
-    /// What the project is to have: what was not touched is left as it is, because somebody else may have changed it since.
-    pub(super) fn touched(&self, visit: &Visit, project: &Project) -> Result<Values, Problem> {
-        let (typed, now) = (self.read()?, values_of(project));
-        let Some(before) = visit.open_filled::<Values>(BEFORE, &self.before) else { return Ok(typed) };
-        Ok((
-            if typed.0 == before.0 { now.0 } else { typed.0 },
-            if typed.1 == before.1 { now.1 } else { typed.1 },
-            if typed.2 == before.2 { now.2 } else { typed.2 },
-        ))
+    /// What the project is to have: what was not touched is left as it is, because somebody else may have changed it since. If something
+    /// was touched that was changed since, the form is filled anew where it was not touched.
+    pub(super) fn touched(
+        &mut self,
+        visit: &Visit,
+        project: &Project,
+    ) -> Result<Result<Values, Problem>, ConsoleError> {
+        let (typed, now) = match self.read() {
+            Ok(typed) => (typed, values_of(project)),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let Some(before) = visit.open_filled::<Values>(BEFORE, &self.before) else { return Ok(Ok(typed)) };
+        let shown = Self::kept_in_mind(visit, project)?;
+        let touched = [typed.0 != before.0, typed.1 != before.1, typed.2 != before.2];
+        let changed = [
+            now.0 != before.0 && now.0 != typed.0,
+            now.1 != before.1 && now.1 != typed.1,
+            now.2 != before.2 && now.2 != typed.2,
+        ];
+        let told = [
+            ("tier", "tier", title(now.0).to_owned()),
+            ("per_minute", "requests a minute", shown.per_minute.clone()),
+            ("burst", "requests at once", shown.burst.clone()),
+        ];
+        let overtaken = told.into_iter().zip(touched.into_iter().zip(changed));
+        let overtaken: Vec<_> =
+            overtaken.filter(|(_, (touched, changed))| *touched && *changed).map(|(told, _)| told).collect();
+        let [tier, per_minute, burst] = touched;
+        if let Some((field, ..)) = overtaken.first() {
+            let or_now =
+                |touched: bool, typed: &String, now: String| if touched { typed.clone() } else { now };
+            *self = Self {
+                tier: or_now(tier, &self.tier, shown.tier),
+                per_minute: or_now(per_minute, &self.per_minute, shown.per_minute),
+                burst: or_now(burst, &self.burst, shown.burst),
+                before: shown.before,
+            };
+            return Ok(Err(changed_meanwhile(field, &overtaken)));
+        }
+        Ok(Ok((
+            if tier { typed.0 } else { now.0 },
+            if per_minute { typed.1 } else { now.1 },
+            if burst { typed.2 } else { now.2 },
+        )))
     }
 
     /// The values, if all of them can be read.

@@ -20,6 +20,7 @@ mod diff;
 mod entry;
 mod error;
 mod export;
+mod filled;
 mod filter;
 mod flash;
 mod form;

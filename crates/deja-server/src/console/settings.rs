@@ -14,10 +14,10 @@ use deja_core::request_log::Logging;
 use deja_core::store::{Questions, StaleCount};
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
-use serde_json::{Map, Value, from_value};
 
 use super::cache::entries_of;
 use super::error::ConsoleError;
+use super::filled::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, at, number, number_of};
 use super::format;
@@ -98,9 +98,6 @@ pub(super) struct SettingsForm {
 /// What is said of a form that changes nothing.
 pub(super) const UNCHANGED: &str = "Nothing was changed.";
 
-/// What is sealed in the form.
-pub(super) const BEFORE: &str = "settings that a form was filled with";
-
 /// The page with what was typed, and what is wrong with it.
 pub(super) async fn page(
     visit: &Visit,
@@ -121,7 +118,7 @@ pub(super) async fn page(
         None => None,
     };
     if form.before.is_empty() {
-        form.before = visit.seal_filled(BEFORE, &SettingsForm::of(project).read().unwrap_or_default())?;
+        form.before = filled::seal(visit, &SettingsForm::of(project).read().unwrap_or_default())?;
     }
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
@@ -166,12 +163,23 @@ pub(super) async fn get(visit: Visit) -> Answer {
 }
 
 /// `POST /console/p/{slug}/settings`.
-pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
-    let project = visit.project()?;
-    let read = match form.read() {
-        Ok(patch) => Ok(touched(&visit, patch, &form.before)?),
-        Err(problem) => Err(problem),
-    };
+pub(super) async fn post(
+    visit: Visit,
+    Path(slug): Path<String>,
+    Form(mut form): Form<SettingsForm>,
+) -> Answer {
+    let (project, mut read) = (visit.project()?, form.read());
+    if let Ok(patch) = read {
+        let now = SettingsForm::of(&project);
+        let touched = filled::touched(&visit, patch, &form.before, &now.read().unwrap_or_default())?;
+        read = match touched.problem(|name| now.told(name)) {
+            Some(problem) => {
+                form = form.or_now(now, &touched);
+                Err(problem)
+            }
+            None => Ok(touched.patch),
+        };
+    }
     let losses = match &read {
         Ok(patch) => losses(&visit, &project, patch).await?,
         Err(_) => Losses::new(),
@@ -280,6 +288,51 @@ impl SettingsForm {
         }
     }
 
+    /// What was touched as typed, and all else as the project has it now: from here on it is filled with that.
+    fn or_now(self, now: Self, touched: &Touched) -> Self {
+        Self {
+            name: touched.or_now("name", self.name, now.name),
+            ttl: touched.or_now("ttl", self.ttl, now.ttl),
+            max_entries: touched.or_now("max_entries", self.max_entries, now.max_entries),
+            threshold: touched.or_now("default_threshold", self.threshold, now.threshold),
+            minimum: touched.or_now("minimum_threshold", self.minimum, now.minimum),
+            guard: touched.or_now("guard", self.guard, now.guard),
+            samples: touched.or_now("samples", self.samples, now.samples),
+            request_log: touched.or_now("request_log", self.request_log, now.request_log),
+            request_texts_days: touched.or_now(
+                "request_texts_days",
+                self.request_texts_days,
+                now.request_texts_days,
+            ),
+            guard_model: touched.or_now("guard_model", self.guard_model, now.guard_model),
+            guard_budget: touched.or_now("guard_budget", self.guard_budget, now.guard_budget),
+            share_models: touched.or_now("share_models", self.share_models, now.share_models),
+            let_go: self.let_go,
+            before: String::new(),
+        }
+    }
+
+    /// A setting's field, its name and its value for people.
+    fn told(&self, name: &str) -> (&'static str, &'static str, String) {
+        let sent = |text: &Option<String>| text.clone().unwrap_or_default();
+        match name {
+            "name" => ("name", "project name", self.name.clone()),
+            "default_threshold" => ("threshold", "default threshold", self.threshold.clone()),
+            "minimum_threshold" => ("minimum", "minimum threshold", self.minimum.clone()),
+            "guard" => ("guard", "guard", self.guard.clone()),
+            "samples" => ("samples", "samples at most", sent(&self.samples)),
+            "request_log" => ("request_log", "requests in the log", sent(&self.request_log)),
+            "request_texts_days" => {
+                ("request_texts_days", "days of texts in the log", sent(&self.request_texts_days))
+            }
+            "guard_model" => ("guard_model", "model that decides", self.guard_model.clone()),
+            "guard_budget" => ("guard_budget", "its budget", sent(&self.guard_budget)),
+            "ttl" => ("ttl", "hours that answers live", self.ttl.clone()),
+            "max_entries" => ("max_entries", "entries at most", self.max_entries.clone()),
+            _ => ("form", "sharing across models", if self.share_models { "on" } else { "off" }.into()),
+        }
+    }
+
     fn read(&self) -> Result<ProjectPatch, Problem> {
         let hours: Option<f64> = number("How long answers live", &self.ttl).map_err(at("ttl"))?;
         Ok(ProjectPatch {
@@ -304,20 +357,6 @@ impl SettingsForm {
             ..ProjectPatch::default()
         })
     }
-}
-
-/// The settings of a form that are not the ones it was filled with: what was not touched is left as it is, because
-/// somebody else may have changed it since.
-pub(super) fn touched(
-    visit: &Visit,
-    patch: ProjectPatch,
-    before: &str,
-) -> Result<ProjectPatch, ConsoleError> {
-    let Some(before) = visit.open_filled::<Map<String, Value>>(BEFORE, before) else { return Ok(patch) };
-    let now = serde_json::to_value(patch).and_then(from_value);
-    let mut now: Map<String, Value> = now.map_err(ConsoleError::failed)?;
-    now.retain(|name, value| before.get(name) != Some(value));
-    from_value(Value::Object(now)).map_err(ConsoleError::failed)
 }
 
 /// What the form calls a guard.
@@ -359,9 +398,9 @@ fn hours(seconds: u64) -> String {
 }
 
 /// `POST /console/p/{slug}/settings/limits`.
-pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): Form<Limits>) -> Answer {
+pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(mut form): Form<Limits>) -> Answer {
     let project = visit.project()?;
-    let problem = match form.touched(&visit, &project) {
+    let problem = match form.touched(&visit, &project)? {
         Ok((tier, per_minute, burst)) => {
             let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
             match projects::set(&visit.acting(), &slug, patch).await {

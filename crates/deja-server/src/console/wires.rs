@@ -9,6 +9,7 @@ use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filled::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem};
 use super::page::{Answer, Visit};
@@ -57,7 +58,7 @@ impl WiresForm {
     /// What the form is filled with now, or was when it was sent.
     pub(super) fn before(&self, visit: &Visit) -> Result<String, ConsoleError> {
         if self.before.is_empty() {
-            visit.seal_filled(settings::BEFORE, &self.read().unwrap_or_default())
+            filled::seal(visit, &self.read().unwrap_or_default())
         } else {
             Ok(self.before.clone())
         }
@@ -83,6 +84,27 @@ impl WiresForm {
         ]
     }
 
+    /// As [`SettingsForm`] does it.
+    fn or_now(self, now: Self, touched: &Touched, before: String) -> Self {
+        Self {
+            control: touched.or_now("client_controls", self.control, now.control),
+            opt_in: touched.or_now("opt_ins", self.opt_in, now.opt_in),
+            hit_usage: touched.or_now("hit_usage", self.hit_usage, now.hit_usage),
+            on_hangup: touched.or_now("on_hangup", self.on_hangup, now.on_hangup),
+            before,
+        }
+    }
+
+    /// A setting's group, its name and its value for people.
+    fn told(&self, name: &str) -> (&'static str, &'static str, String) {
+        match name {
+            "client_controls" => ("control", "what applications may ask", self.control.join(" and ")),
+            "opt_ins" => ("opt_in", "more hits", self.opt_in.join(" and ")),
+            "hit_usage" => ("hit_usage", "tokens that a hit reports", self.hit_usage.clone()),
+            _ => ("on_hangup", "when all hang up", self.on_hangup.clone()),
+        }
+    }
+
     fn read(&self) -> Result<ProjectPatch, Problem> {
         let at = |field| move |problem: UnknownWord| Problem::of(field, format!("{problem}."));
         Ok(ProjectPatch {
@@ -100,10 +122,22 @@ fn words<T: FromStr<Err = UnknownWord> + Ord>(texts: &[String]) -> Result<BTreeS
 }
 
 /// `POST /console/p/{slug}/settings/wires`.
-pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<WiresForm>) -> Answer {
-    let project = visit.project()?;
-    let patch = match form.read() {
-        Ok(patch) => settings::touched(&visit, patch, &form.before)?,
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form): Form<WiresForm>) -> Answer {
+    let (project, mut read) = (visit.project()?, form.read());
+    if let Ok(patch) = read {
+        let now = WiresForm::of(&project.settings);
+        let filled = now.read().unwrap_or_default();
+        let touched = filled::touched(&visit, patch, &form.before, &filled)?;
+        read = match touched.problem(|name| now.told(name)) {
+            Some(problem) => {
+                form = form.or_now(now, &touched, filled::seal(&visit, &filled)?);
+                Err(problem)
+            }
+            None => Ok(touched.patch),
+        };
+    }
+    let patch = match read {
+        Ok(patch) => patch,
         Err(problem) => {
             let settings = SettingsForm::of(&project);
             return Ok(visit.again(&settings::page(&visit, &project, settings, &form, Some(problem)).await?));

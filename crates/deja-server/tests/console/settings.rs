@@ -10,7 +10,7 @@ use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::LogOrder;
 use deja_core::testing::sample;
 
-use crate::util::World;
+use crate::util::{Browser, Page, World};
 
 #[tokio::test]
 async fn contradictions_of_settings_are_said() {
@@ -298,6 +298,64 @@ async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
 }
 
 #[tokio::test]
+async fn what_was_changed_meanwhile_is_not_overwritten_before_it_was_seen() {
+    let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
+    let place = "/console/p/shop/settings";
+    let send = async |owner: &mut Browser, before: &str, [threshold, most]: [&str; 2], share: bool| {
+        let mut form =
+            vec![("name", "Shop"), ("threshold", threshold), ("max_entries", most), ("before", before)];
+        form.extend(share.then_some(("share_models", "1")));
+        owner.post(place, &form).await
+    };
+    let before_of = |page: &Page| page.attributes("form:not([id]) [name=before]", "value").remove(0);
+    let before = before_of(&owner.get(place).await);
+    // In another window.
+    assert_eq!(send(&mut owner, &before, ["0.8", "500"], false).await.status, 303);
+    let page = send(&mut owner, &before, ["0.9", "100000"], true).await;
+    assert_eq!(page.status, 422);
+    let told = page.one("#threshold-problem");
+    assert!(told.contains("default threshold (now 0.8). Nothing was saved."), "{told}");
+    assert!(!told.contains("entries") && !told.contains("sharing"), "what one window alone touched: {told}");
+    let settings = world.reload("shop").await.settings;
+    assert_eq!(
+        (settings.default_threshold, settings.max_entries, settings.share_models),
+        (Threshold::new(0.8), 500, false)
+    );
+    assert_eq!(page.attributes("#threshold", "value"), ["0.9"], "what was typed");
+    assert_eq!(page.attributes("#max_entries", "value"), ["500"], "what the other window saved");
+    assert_eq!(page.attributes("[name=share_models][checked]", "value"), ["1"]);
+    // It was seen: saved again, it holds.
+    assert_eq!(send(&mut owner, &before_of(&page), ["0.9", "500"], true).await.status, 303);
+    let settings = world.reload("shop").await.settings;
+    assert_eq!(
+        (settings.default_threshold, settings.max_entries, settings.share_models),
+        (Threshold::new(0.9), 500, true)
+    );
+    // Two windows that ask for the same do not differ.
+    assert_eq!(send(&mut owner, &before, ["0.9", "100000"], true).await.status, 303);
+
+    let page = owner.get(place).await;
+    let (usage, hangup) = (settings.hit_usage.to_string(), settings.on_hangup.to_string());
+    let wires = [("hit_usage", usage.as_str()), ("on_hangup", &hangup)];
+    for (below, field, [first, second], rest, told) in [
+        ("wires", "opt_in", ["semantic_json", "semantic_tools"], &wires[..], "more hits (now semantic_json)"),
+        ("limits", "per_minute", ["50", "60"], &[("tier", "free")], "requests a minute (now 50)"),
+    ] {
+        let place = format!("{place}/{below}");
+        let before_of = |page: &Page| page.attributes(&format!("#{below} [name=before]"), "value").remove(0);
+        let before = before_of(&page);
+        let form = |value, before| [rest, &[(field, value), ("before", before)]].concat();
+        owner.submit(&place, &form(first, &before)).await;
+        let page = owner.post(&place, &form(second, &before)).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
+        owner.submit(&place, &form(second, &before_of(&page))).await;
+    }
+    let project = world.reload("shop").await;
+    let opt_ins: Vec<_> = project.settings.opt_ins.iter().map(|it| it.as_str()).collect();
+    assert_eq!((opt_ins, project.quota().per_minute()), (vec!["semantic_tools"], 60));
+}
+
+#[tokio::test]
 async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
     let (world, _, mut owner) = World::with_project("Shop", Role::Owner).await;
     let page = owner.get("/console/p/shop/settings").await;
@@ -346,6 +404,10 @@ async fn limits_of_a_stale_form_leave_what_somebody_else_changed() {
     assert_eq!(world.reload("shop").await, project);
     // Emptied is touched.
     let empty = [("tier", "pro"), ("per_minute", ""), ("burst", ""), ("before", before.as_str())];
+    let page = owner.post(place, &empty).await;
+    assert!(page.one("#per_minute-problem").contains("requests a minute (now 1500)"), "{}", page.text());
+    let before = page.attributes("#limits [name=before]", "value").remove(0);
+    let empty = [("tier", "enterprise"), ("per_minute", ""), ("burst", ""), ("before", before.as_str())];
     owner.submit(place, &empty).await;
     let project = world.reload("shop").await;
     assert_eq!((project.tier, project.custom_quota), (Tier::Enterprise, None));
