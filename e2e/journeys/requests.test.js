@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { open } from "../support/browser.js";
 import { until } from "../support/deja.js";
-import { makeKey, makeOwner, makeProject, press } from "../support/steps.js";
+import { makeKey, makeOwner, makeProject, press, signIn } from "../support/steps.js";
 import { browser, deja } from "../support/world.js";
 
 const ASK = "How do I reset my password?";
@@ -93,6 +93,13 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   await page.getByRole("link", { name: ASK, exact: true }).click();
   await page.getByRole("button", { name: "Delete entry" }).click();
   await page.getByRole("heading", { name: "Deleted" }).waitFor();
+  // Opened anew it is the list, without a form that is sent again, and with the same button.
+  const sent = [];
+  page.on("request", (request) => { if (request.isNavigationRequest()) sent.push(request.method()); });
+  await page.reload();
+  await page.getByRole("heading", { name: "Cache" }).waitFor();
+  assert.equal(await page.getByText("The entry is deleted.").count(), 1);
+  assert.deepEqual(sent, ["GET"]);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("status").filter({ hasText: "The entry is back." }).waitFor();
   assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
@@ -107,6 +114,36 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   assert.equal(await page.getByRole("checkbox").count(), 2);
   assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
 
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});
+
+test("a result of the playground stays where it was, and no form is sent again for it", async () => {
+  const { page, context, mistakes } = await open(browser);
+  await signIn(page, deja);
+  const slug = await makeProject(page, "Tried");
+  const sent = [];
+  page.on("request", (request) => { if (request.isNavigationRequest()) sent.push(request.method()); });
+  for (const [place, field] of [["playground", "Prompt"], ["playground/chat", "Question"]]) {
+    await page.goto(`${deja.url}/console/p/${slug}/${place}`);
+    await page.getByLabel(field, { exact: true }).fill(ASK);
+    await press(page, "Look up only");
+    const result = page.locator("#result h2");
+    const told = await result.textContent();
+    sent.length = 0;
+    await page.reload();
+    assert.equal(await result.textContent(), told);
+    await page.getByRole("link", { name: "Quality" }).click();
+    await page.getByRole("heading", { name: "Quality" }).waitFor();
+    await page.goBack();
+    assert.equal(await result.textContent(), told);
+    assert.equal(await page.getByLabel(field, { exact: true }).inputValue(), ASK);
+    assert.match(await page.title(), new RegExp(`^${told} · Playground`));
+    assert.deepEqual(sent, ["GET", "GET", "GET"]);
+    // The page from before has none.
+    await page.goBack();
+    assert.equal(await result.count(), 0);
+  }
   assert.deepEqual(mistakes(), []);
   await context.close();
 });

@@ -17,7 +17,7 @@ use crate::project::{Project, ProjectSettings};
 use crate::store::{EntryFilter, NewLabel, StaleCount};
 
 /// How long a deletion can be undone.
-pub(crate) const UNDO_WITHIN: Duration = Duration::from_secs(10);
+pub const UNDO_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a project's cache holds and did.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,12 @@
 //! Entries that were just deleted, and for ten seconds the button that brings them back.
 //!
 //! The page is the answer to the form that deleted them, not a redirect: it holds the entries, sealed with the server's own key
-//! and bound to the session, so that nothing is kept anywhere else and any replica can bring them back.
+//! and bound to the session, so that nothing is kept anywhere else and any replica can bring them back. The script takes it to the list:
+//! whoever opens the page anew sees the list, with the button for as long as it works.
 
 use askama::Template;
 use deja_core::admin::AdminError;
-use deja_core::admin::cache::{self, Deleted};
+use deja_core::admin::cache::{self, Deleted, UNDO_WITHIN};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
@@ -24,6 +25,7 @@ struct DeletedPage {
     frame: Frame,
     text: String,
     several: bool,
+    seconds: u64,
     /// The entries.
     sealed: String,
     /// The list that they were in, and where they are brought back.
@@ -79,7 +81,15 @@ pub(super) async fn delete(
     let frame = visit.frame_in(&project, "Deleted", "Cache");
     let several = deleted.len() > 1;
     let restore = searched.here(slug, "/restore");
-    Ok(visit.page(&DeletedPage { frame, text: good, several, sealed, list, restore }))
+    Ok(visit.page(&DeletedPage {
+        frame,
+        text: good,
+        several,
+        seconds: UNDO_WITHIN.as_secs(),
+        sealed,
+        list,
+        restore,
+    }))
 }
 
 #[derive(Deserialize)]

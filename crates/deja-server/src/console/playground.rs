@@ -1,6 +1,7 @@
 //! Trying a prompt: what it would meet in the cache, or what the API would answer.
 //!
-//! The result is the answer to the POST, not a redirect: a prompt belongs neither into an address nor into a cookie.
+//! The result is the answer to the POST, not a redirect: a prompt belongs neither into an address nor into a cookie. The script keeps the
+//! result in the tab's history, so that no form is sent again for it.
 
 pub(super) mod chat;
 mod tried;

@@ -1,6 +1,23 @@
 // What a little script adds. Every page works without it: nothing here is the only way to anything.
 "use strict";
 
+// The answer to a form stays with its place in this tab's history. Opened anew or by Back it is there again, and the form is not sent a
+// second time: not for another person who has signed in meanwhile, and not longer than it is of use. It comes before all that looks at
+// the page.
+const who = document.querySelector("header form p")?.textContent;
+const answer = document.querySelector("[data-answer]");
+if (answer?.dataset.answer) {
+  const end = answer.dataset.seconds ? Date.now() + answer.dataset.seconds * 1000 : null;
+  try {
+    history.replaceState({ who, end, title: document.title, html: answer.innerHTML }, "", answer.dataset.answer);
+  } catch {
+    // Too long for this browser: as without a script.
+  }
+} else if (answer && history.state?.who === who && (history.state.end ?? Infinity) > Date.now()) {
+  document.title = history.state.title;
+  answer.innerHTML = history.state.html;
+}
+
 // Buttons that copy: shown only where copying works.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) continue;
@@ -163,7 +180,6 @@ addEventListener("keydown", (event) => {
 
 // What was typed into a form that came after the session had ended waits in this tab for the same person to sign in again. What is
 // secret does not, and what confirms is typed again.
-const who = document.querySelector("header form p")?.textContent;
 const typed = (form) => [...form.elements].filter((field) => field.name
   && field.matches("textarea, select, input:not([type=hidden], [type=password], [autocomplete=one-time-code], [data-confirm])"));
 const touched = ({ options, value, defaultValue, checked, defaultChecked }) => options
