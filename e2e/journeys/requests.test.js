@@ -144,6 +144,12 @@ test("a result of the playground stays where it was, and no form is sent again f
     await page.goBack();
     assert.equal(await result.count(), 0);
   }
+  // On a phone the result is in sight, where the form fills the screen.
+  await page.setViewportSize({ width: 375, height: 812 });
+  await page.getByLabel("Question", { exact: true }).fill(ASK);
+  await press(page, "Look up only");
+  const { top } = await page.locator("#result h2").evaluate((title) => title.getBoundingClientRect());
+  assert.ok(top > 0 && top < 400, String(top));
   assert.deepEqual(mistakes(), []);
   await context.close();
 });

@@ -13,6 +13,9 @@ if (answer?.dataset.answer) {
   } catch {
     // Too long for this browser: as without a script.
   }
+  // On a phone the form fills the screen.
+  const result = document.getElementById("result");
+  if (result?.getBoundingClientRect().top > innerHeight / 2) result.scrollIntoView();
 } else if (answer && history.state?.who === who && (history.state.end ?? Infinity) > Date.now()) {
   document.title = history.state.title;
   answer.innerHTML = history.state.html;
