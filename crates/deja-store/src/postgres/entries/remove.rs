@@ -114,6 +114,10 @@ pub(super) async fn swept(
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
     let mut removed = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?)?;
+    let at_most = at_most.get() as u64;
+    if removed >= at_most {
+        return Ok(removed);
+    }
     let over = "SELECT project_id, most
                 FROM (SELECT p.project_id, greatest((p.settings::json->>'max_entries')::bigint, 1) AS most,
                              sum(c.entries) AS entries
@@ -121,7 +125,7 @@ pub(super) async fn swept(
                       GROUP BY p.project_id) counted
                 WHERE entries > most";
     for row in connections.bulk(over, &[]).await? {
-        let left = (at_most.get() as u64).saturating_sub(removed);
+        let left = at_most.saturating_sub(removed);
         if left == 0 {
             break;
         }
