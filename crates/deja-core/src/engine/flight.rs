@@ -198,10 +198,14 @@ impl Watch {
     }
 
     fn end(progress: Option<&Progress>) -> Completed {
-        let ended_early = || QueryError::Internal("the upstream task ended early".into());
         let ended = progress.and_then(|progress| progress.ended.clone());
         ended.unwrap_or_else(|| Completed::Failed(ended_early(), None))
     }
+}
+
+/// Why a flight gave nothing whose task ended without a word, as one that panics does.
+pub(super) fn ended_early() -> QueryError {
+    QueryError::Internal("the upstream task ended early".into())
 }
 
 /// How a caller takes part in a flight.

@@ -19,7 +19,7 @@ use crate::cache::{Answer, Entry};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
-use crate::engine::flight::{Completed, Fresh, Leader};
+use crate::engine::flight::{Completed, Fresh, Leader, ended_early};
 use crate::engine::live::{END, Head, ReplayBuffer};
 use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
@@ -83,6 +83,7 @@ impl Engine {
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
         let buffer = ReplayBuffer::new(head, &self.room, call.caller.project.id);
         leader.begin(Arc::clone(&buffer));
+        let mut begun = Begun { engine: self, leader, call, buffer: &buffer, is_counted: false };
 
         // Gemini's streams have no end mark: more may always come.
         let wire = wired.forward.endpoint.wire();
@@ -119,6 +120,7 @@ impl Engine {
         let began = wired.began(call.started, buffer.first_byte());
         if let Ok(fresh) = &landed {
             let reply = self.reply_of_leader(call, fresh, began);
+            begun.is_counted = true;
             self.count_query(&call.caller, &call.query, call.started, Ok(&reply));
         }
         // Whoever has read to the end finds the stored answer, or makes a call of their own: nobody joins to get an error.
@@ -134,6 +136,7 @@ impl Engine {
             let part = self.part(call, wired, &buffer, came, cut).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
+            begun.is_counted = true;
             self.count_ended(&call.caller, &call.query, call.started, ended, call.near.opinion);
         }
         // If the answer broke off, whoever waits for all of it gets none, and asks again.
@@ -224,6 +227,29 @@ impl Engine {
         reply.trace.too_long = call.too_long;
         reply.trace.called(fresh);
         reply
+    }
+}
+
+/// An answer that readers have begun to read. If the task of its flight panics, they get an error, and the request is counted:
+/// nobody else would do either.
+struct Begun<'a> {
+    engine: &'a Engine,
+    leader: &'a Leader,
+    call: &'a Call,
+    buffer: &'a ReplayBuffer,
+    is_counted: bool,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let Self { engine, leader, call, buffer, is_counted } = self;
+        leader.leave();
+        buffer.give_up(ended_early());
+        if !*is_counted {
+            let error = ended_early();
+            let ended = Ended::of(&call.query, Err(&error), None);
+            engine.count_ended(&call.caller, &call.query, call.started, ended, call.near.opinion);
+        }
     }
 }
 

@@ -218,6 +218,15 @@ impl ReplayBuffer {
         state.wake_readers();
     }
 
+    /// Ends an answer that nobody ended.
+    pub(super) fn give_up(&self, why: QueryError) {
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            state.ended = Some(Err(why));
+            state.wake_readers();
+        }
+    }
+
     /// When the first byte came, if one has.
     pub(super) fn first_byte(&self) -> Option<Instant> {
         self.state.lock().first_byte

@@ -19,6 +19,7 @@ use deja_core::store::{Audit, Entries, Projects};
 use deja_core::testing::change;
 use deja_wire::{Mode, Wire};
 use futures::StreamExt as _;
+use futures::channel::mpsc::unbounded;
 
 use super::{as_stream, chunk, done, exact, relay, streamed, text};
 use crate::util::{Bench, chat_completion, failure, passed, plain, settle, vector};
@@ -374,4 +375,27 @@ async fn nothing_is_bought_for_a_project_that_was_deleted_or_suspended_while_its
         }
         assert_eq!(bench.provider.count(), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_an_answer_comes_is_an_error_for_its_readers_and_each_is_counted() {
+    let bench = Bench::new().await;
+    let (feed, body) = unbounded();
+    let body = body.chain(futures::stream::poll_fn(|_| panic!("the test panics here")));
+    let body = std::sync::Mutex::new(Some(body.boxed()));
+    *bench.provider.passing.lock().unwrap() =
+        Arc::new(move |_| Ok(passed(200, "text/event-stream", body.lock().unwrap().take().unwrap())));
+    let mut readers = [bench.live(streamed("reset|1")).await, bench.live(streamed("reset|1")).await];
+    feed.unbounded_send(Ok(Bytes::from_static(b"half"))).unwrap();
+    for reader in &mut readers {
+        assert_eq!(reader.next().await.unwrap().unwrap(), "half");
+    }
+    drop(feed);
+    for mut reader in readers {
+        let next = tokio::time::timeout(Duration::from_hours(1), reader.next()).await;
+        assert!(matches!(next, Ok(Some(Err(QueryError::Internal(_))))), "{next:?}");
+    }
+    bench.until("both are counted", |bench| bench.heard() == [Outcome::Error; 2]).await;
+    assert_eq!(bench.engine.upstream_calls(), 0);
+    assert_eq!(bench.provider.count(), 1);
 }
