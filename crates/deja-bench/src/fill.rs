@@ -113,6 +113,7 @@ fn project() -> Result<Project> {
             ..ProjectSettings::default()
         },
         created,
+        purges: 0,
     })
 }
 
@@ -146,5 +147,6 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
         vectors: vec![(vectors.embedder.clone(), vectors.entry(number)?)],
         max_entries: MOST_ENTRIES,
         replaces: false,
+        purges: None,
     })
 }

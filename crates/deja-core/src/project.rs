@@ -265,6 +265,8 @@ pub struct Project {
     pub settings: ProjectSettings,
     /// When it was created.
     pub created: Timestamp,
+    /// How often all of its cache was purged. An answer whose call began before the last time is not stored.
+    pub purges: u64,
 }
 
 impl Project {

@@ -118,6 +118,7 @@ pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminEr
         suspended: false,
         settings: ProjectSettings::default(),
         created: now,
+        purges: 0,
     };
     for number in 2..SLUG_TRIES {
         let change = by.change("project.create").within(project.id).of(project.slug.as_str());

@@ -68,6 +68,9 @@ pub struct NewEntry {
     pub max_entries: u64,
     /// Whether it takes the place of a live twin. A fresh answer was asked for.
     pub replaces: bool,
+    /// [`Project::purges`](crate::project::Project::purges) when the request was admitted whose call brought the answer. `None` for
+    /// what no call brought, such as an entry of an import.
+    pub purges: Option<u64>,
 }
 
 /// The outcome of storing an answer.

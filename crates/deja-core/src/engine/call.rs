@@ -204,6 +204,7 @@ impl Engine {
             vectors: call.vector.iter().map(|vector| (embedder.clone(), vector.clone())).collect(),
             max_entries: call.caller.project.settings.max_entries,
             replaces: call.query.wire.as_ref().is_some_and(|wired| wired.replaces()),
+            purges: Some(call.caller.project.purges),
         };
         let inserted = match claim {
             Some(claim) => claim.store(new).await,

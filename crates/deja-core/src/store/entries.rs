@@ -40,6 +40,13 @@ pub struct EntryFilter {
     pub text: Option<String>,
 }
 
+impl EntryFilter {
+    /// Whether every entry passes.
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The most entries that one insert evicts, so that no request waits after `max_entries` was lowered far. A
 /// background job deletes the rest.
 pub const EVICTED_AT_ONCE: u64 = 64;
@@ -72,7 +79,8 @@ pub trait Entries: Send + Sync {
 
     /// Stores the entry with its first vector, or neither, and then its other vectors; durable when it returns. A live twin (same scope and
     /// prompt) stays and is returned, unless `new` replaces it; an expired one is replaced. Evicts the project's least recently hit
-    /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one.
+    /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one. [`StoreError::Conflict`] if all of the
+    /// cache was purged since [`NewEntry::purges`].
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;
 
     /// Stores many entries, as [`Self::insert`] would one after the other, in fewer transactions. Says of each, in their order,
@@ -99,6 +107,8 @@ pub trait Entries: Send + Sync {
     /// the first of them: many may be deleted in parts, so that other writes go on, and a crash may leave some. A
     /// caller that goes away once they are found stops nothing. A filter by text that finds them too slowly deletes
     /// nothing ([`StoreError::SearchTimeout`]), and no change is written.
+    ///
+    /// A purge of all raises [`Project::purges`](crate::project::Project::purges) before it finds the entries.
     async fn purge(
         &self,
         project: ProjectId,

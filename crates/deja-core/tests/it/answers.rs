@@ -176,7 +176,15 @@ async fn another_models_answer_saves_what_the_asked_one_costs_at_its_own_provide
     entry.answer.provider = "gone".into();
     let scope = Scope::new(bench.caller.project.id, Frame::query(None, None));
     let (prompt_hash, max_entries) = (PromptHash::of("reset|1"), 100);
-    let new = NewEntry { scope, prompt_hash, entry, vectors: Vec::new(), max_entries, replaces: true };
+    let new = NewEntry {
+        scope,
+        prompt_hash,
+        entry,
+        vectors: Vec::new(),
+        max_entries,
+        replaces: true,
+        purges: None,
+    };
     bench.store.insert(new).await.unwrap();
     for (model, saved, price) in [
         ("m-x", 500_000, Some(PriceOrigin::Override)),

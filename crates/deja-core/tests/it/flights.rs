@@ -12,7 +12,7 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, ProjectSettings};
 use deja_core::provider::FailureClass;
-use deja_core::store::{Entries, Usage};
+use deja_core::store::{Entries, EntryFilter, Keys, Usage};
 use deja_core::testing::{change, entry, new_entry};
 
 use crate::util::{Bench, complete, failure, hold, is_miss, query, scope, settle, unguarded, vector};
@@ -400,4 +400,20 @@ async fn a_follower_is_judged_by_its_own_threshold_and_so_by_its_own_guard() {
         (Some(refused.similarity), bench.provider.count()),
         (guarded.trace.near_miss.map(|near| near.similarity), 2)
     );
+}
+
+#[tokio::test]
+async fn an_answer_that_was_asked_for_before_a_purge_is_given_and_not_stored() {
+    let bench = Bench::new().await;
+    let (gate, leader) = bench.lead(query("reset|1")).await;
+    let all = EntryFilter::default();
+    bench.store.purge(bench.caller.project.id, &all, &change()).await.unwrap();
+    gate.add_permits(2);
+    let reply = leader.await.unwrap().unwrap();
+    assert!(matches!(reply.source, Source::Provider(Err(_))), "{:?}", reply.source);
+    assert_eq!(bench.entries().await, 0);
+    // Whoever asks after the purge is answered by a call of their own, which is stored.
+    let caller = bench.store.admit(&bench.caller.key.hash).await.unwrap().unwrap();
+    let fresh = bench.engine.query(&caller, query("reset|1")).await.unwrap();
+    assert_eq!((fresh.source, bench.entries().await), (Source::Provider(Ok(())), 1));
 }

@@ -39,6 +39,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (25, include_str!("../../migrations/postgres/0025_taken.sql")),
     (26, include_str!("../../migrations/postgres/0026_label_in_quarantine.sql")),
     (27, include_str!("../../migrations/postgres/0027_claims_alone.sql")),
+    (28, include_str!("../../migrations/postgres/0028_purges.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

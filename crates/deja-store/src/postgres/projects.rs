@@ -20,9 +20,9 @@ use crate::to_the_end;
 /// Columns of a project, for [`from_row`].
 pub(super) const COLUMNS: &str =
     "p.project_id, p.slug, p.name, p.tier, p.quota_per_minute, p.quota_burst, p.suspended,
-                                  p.settings, p.created";
+                                  p.settings, p.created, p.purges";
 /// How many they are.
-pub(super) const WIDTH: usize = 9;
+pub(super) const WIDTH: usize = 10;
 
 #[async_trait]
 impl Projects for PostgresStore {
@@ -123,5 +123,6 @@ pub(super) fn from_row(row: &Row, first: usize) -> Result<Project, StoreError> {
         suspended: get(row, at(6))?,
         settings: json(row, at(7))?,
         created: time(row, at(8))?,
+        purges: count(row, at(9))?,
     })
 }

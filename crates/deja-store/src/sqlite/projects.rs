@@ -15,7 +15,7 @@ use rusqlite::{Connection, Row, params};
 use super::audit;
 use super::entries::{PURGED_AT_ONCE, remove, removed};
 use super::fault::{Failed, conflict};
-use super::rows::{count, quota, time, unreadable, word};
+use super::rows::{count, quota, signed, time, unreadable, word};
 use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 use crate::to_the_end;
 
@@ -81,9 +81,8 @@ impl Projects for SqliteStore {
             if changed == 0 {
                 return Ok(Done::quiet(false));
             }
-            // Slug and creation are those of the database, whatever was given.
-            let sql = format!("{SELECT} WHERE project_id = ?1");
-            let kept = connection.prepare_cached(&sql)?.query_row([given.id.as_bytes()], from_row)?;
+            // Slug, creation and purges are those of the database, whatever was given.
+            let kept = read(connection, given.id)?;
             samples::trim(connection, Band::all().map(|band| (given.id, band)))?;
             request_log::let_go(connection, &kept, at)?;
             Ok(Done::then(true, move || memory.catalog.put_project(kept)))
@@ -131,6 +130,40 @@ pub(super) fn must_be_there(connection: &Connection, project: ProjectId) -> Resu
         return Ok(());
     }
     Err(StoreError::Conflict(format!("there is no project {project} any more")).into())
+}
+
+/// A conflict if all of the project's cache was purged since it `was` purged so often.
+pub(super) fn must_not_be_purged_since(
+    connection: &Connection,
+    project: ProjectId,
+    was: u64,
+) -> Result<(), Failed> {
+    let sql = "SELECT purges = ?2 FROM projects WHERE project_id = ?1";
+    if connection
+        .prepare_cached(sql)?
+        .query_row(params![project.as_bytes(), signed(was)], |row| row.get(0))?
+    {
+        return Ok(());
+    }
+    Err(StoreError::Conflict(format!("the cache of project {project} was purged since the call began"))
+        .into())
+}
+
+/// Notes that all of the project's cache is purged: an answer whose call began before is not stored any more.
+pub(super) async fn note_purge(
+    memory: Arc<Memory>,
+    writer: &Writer,
+    project: ProjectId,
+) -> Result<(), StoreError> {
+    let sql = format!("UPDATE projects SET purges = purges + 1 WHERE project_id = ?1 AND slug <> {MARK}");
+    let work = move |connection: &Connection| {
+        if connection.execute(&sql, [project.as_bytes()])? == 0 {
+            return Ok(Done::quiet(()));
+        }
+        let noted = read(connection, project)?;
+        Ok(Done::then((), move || memory.catalog.put_project(noted)))
+    };
+    writer.write(work).await
 }
 
 /// Begins a deletion: from now on the project is not there for anybody. Whether it was.
@@ -183,7 +216,7 @@ async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId)
 
 const SELECT: &str =
     "SELECT project_id, slug, name, tier, quota_per_minute, quota_burst, suspended, settings,
-                             created
+                             created, purges
                       FROM projects";
 
 /// Entries of each project that has some.
@@ -199,6 +232,11 @@ pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<Project>> {
     connection.prepare(&format!("{SELECT} WHERE slug <> {MARK}"))?.query_map([], from_row)?.collect()
 }
 
+fn read(connection: &Connection, project: ProjectId) -> rusqlite::Result<Project> {
+    let sql = format!("{SELECT} WHERE project_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([project.as_bytes()], from_row)
+}
+
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
     let settings: String = row.get(7)?;
     Ok(Project {
@@ -210,6 +248,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
         suspended: row.get(6)?,
         settings: serde_json::from_str(&settings).map_err(|error| unreadable(7, error))?,
         created: time(row, 8)?,
+        purges: count(row, 9)?,
     })
 }
 

@@ -182,6 +182,7 @@ async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Ref
         suspended: record.suspended,
         settings: record.settings,
         created: timestamp(record.created)?,
+        purges: 0,
     };
     if let Some(other) = by.store().projects().await?.iter().find(|other| other.id == project.id) {
         return Err(Refused::Bad(format!(
@@ -355,6 +356,7 @@ async fn entry(
         vectors,
         max_entries: project.settings.max_entries,
         replaces: false,
+        purges: None,
     };
     let now: Timestamp = by.now();
     Ok(new.entry.is_live(now).then_some(Arrived { slug: record.project, new }))

@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use tokio::task::JoinSet;
 
 use super::fixtures::{
-    NOW, RECORD, assert_found, at_angle, chat, embedder, entry, entry_id, exactly, ids, near, put, recorded,
-    request, scope, turned, with_project,
+    NOW, RECORD, assert_found, at_angle, chat, embedder, entry, entry_id, exactly, ids, key, near, project,
+    put, recorded, request, scope, turned, with_project,
 };
 use super::{Subject, register};
 use crate::cache::{CONTEXT, Frame, Inserted, Kind, NewEntry, Parameters, Scope};
@@ -36,6 +36,8 @@ register!["entries":
     purge_by_context_goes_by_the_one_that_was_named,
     purge_leaves_other_projects,
     purge_takes_all_of_many,
+    what_was_asked_before_a_purge_of_all_is_not_stored,
+    nothing_that_was_asked_before_a_purge_survives_it,
     the_last_one_of_many_is_deleted_alone,
     a_prompt_can_be_stored_again_after_its_deletion,
 ];
@@ -355,6 +357,70 @@ async fn purge_takes_all_of_many(mut store: Subject) {
     assert_eq!(store.count(one).await.unwrap(), 0);
     assert!(near(&*store, &scope(one), 0.0, 0.0, NOW).await.is_empty());
     assert_found(&*store, &scope(two), "hello", NOW, true).await;
+}
+
+/// An entry that a call brought, of a request that met so many purges.
+fn asked(number: u32, scope: &Scope, purges: u64) -> NewEntry {
+    NewEntry { purges: Some(purges), ..entry(number, scope, &number.to_string()) }
+}
+
+async fn what_was_asked_before_a_purge_of_all_is_not_stored(mut store: Subject) {
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let key = key(1, one);
+    store.create_key(&key, &change()).await.unwrap();
+    let before = store.admit(&key.hash).await.unwrap().unwrap().project.purges;
+    let (here, elsewhere) = (scope(one), scope(two));
+    put(&*store, asked(1, &here, before)).await;
+    let some = EntryFilter { model: Some("m".to_owned()), ..EntryFilter::default() };
+    store.purge(one, &some, &change()).await.unwrap();
+    put(&*store, asked(2, &here, before)).await;
+    store.purge(one, &EntryFilter::default(), &change()).await.unwrap();
+
+    for late in [asked(3, &here, before), NewEntry { replaces: true, ..asked(4, &here, before) }] {
+        let refused = store.insert(late).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    }
+    put(&*store, asked(5, &elsewhere, before)).await;
+    // A change of the project's settings that was made from what they were does not take the purge back.
+    store.update_project(&project(1), &change()).await.unwrap();
+    store.reopen().await;
+    assert!(store.insert(asked(6, &here, before)).await.is_err());
+    assert_eq!(store.count(one).await.unwrap(), 0);
+
+    let after = store.admit(&key.hash).await.unwrap().unwrap().project.purges;
+    assert_eq!(store.project("p1").await.unwrap().unwrap().purges, after);
+    put(&*store, asked(7, &here, after)).await;
+    put(&*store, entry(8, &here, "of an import")).await;
+    let twin = NewEntry { purges: Some(before), ..entry(9, &here, "of an import") };
+    assert!(store.insert(twin).await.is_err(), "it is not told of a twin either");
+    assert_eq!(store.count(one).await.unwrap(), 2);
+}
+
+/// Answers arrive while a purge goes on.
+async fn nothing_that_was_asked_before_a_purge_survives_it(store: Subject) {
+    const THERE: u32 = 1_300;
+    const ARRIVING: u32 = 8;
+    let here = scope(with_project(&*store, 1).await);
+    let there = (0..THERE).map(|number| entry(number, &here, &number.to_string())).collect();
+    store.insert_all(there).await;
+    let mut arriving = JoinSet::new();
+    for first in 1..=ARRIVING {
+        let (store, here) = (store.shared(), here.clone());
+        arriving.spawn(async move {
+            let mut stored = 0;
+            while store.insert(asked(first * 100_000 + stored, &here, 0)).await.is_ok() {
+                stored += 1;
+            }
+            stored
+        });
+    }
+    while store.count(here.project()).await.unwrap() < u64::from(THERE + 2 * ARRIVING) {
+        tokio::task::yield_now().await;
+    }
+    let purged = store.purge(here.project(), &EntryFilter::default(), &change()).await.unwrap();
+    let stored: u32 = arriving.join_all().await.into_iter().sum();
+    assert_eq!(store.count(here.project()).await.unwrap(), 0);
+    assert_eq!(purged, u64::from(THERE + stored));
 }
 
 /// Deleting from anywhere in a scope leaves all the others where they can be found.

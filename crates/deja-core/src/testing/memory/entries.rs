@@ -147,6 +147,10 @@ impl Entries for MemoryStore {
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
         let mut state = self.state();
         let project = new.scope.project();
+        let purges = state.projects.get(&project).map(|project| project.purges);
+        if new.purges.is_some_and(|seen| purges.is_some_and(|now| now != seen)) {
+            return Err(StoreError::Conflict(format!("the cache of project {project} was purged since")));
+        }
         let same = |stored: &Stored| stored.scope == new.scope && stored.prompt_hash == new.prompt_hash;
         let live_twin = |stored: &&Stored| same(stored) && stored.entry.is_live(new.entry.created);
         if !new.replaces
@@ -203,6 +207,9 @@ impl Entries for MemoryStore {
     ) -> Result<u64, StoreError> {
         let mut state = self.state();
         state.changes.push(change.clone());
+        if let Some(project) = state.projects.get_mut(&project).filter(|_| filter.is_all()) {
+            project.purges += 1;
+        }
         Ok(state.remove_where(|stored| stored.passes(project, filter)))
     }
 

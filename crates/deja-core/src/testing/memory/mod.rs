@@ -179,7 +179,8 @@ impl Projects for MemoryStore {
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(stored) = state.projects.get_mut(&project.id) else { return Ok(false) };
-        *stored = Project { slug: stored.slug.clone(), created: stored.created, ..project.clone() };
+        let (slug, created, purges) = (stored.slug.clone(), stored.created, stored.purges);
+        *stored = Project { slug, created, purges, ..project.clone() };
         state.trim_samples();
         state.let_go_of_logged(project);
         Ok(state.note_if(true, change))

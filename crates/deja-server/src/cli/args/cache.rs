@@ -14,6 +14,7 @@ Example:
 A context is what X-Deja-Context named; without it, the context of a query or the
 system text of a chat.
 Without --model, --context and --no-context it deletes all answers of the project.
+An answer that is being asked for then is not stored; with one of them it may be.
 It asks first. Where there is no terminal, it does nothing without --yes (exit code 2).")]
     Purge {
         #[command(flatten)]

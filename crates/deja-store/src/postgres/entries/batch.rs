@@ -111,12 +111,15 @@ fn ends_all(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(_)) && !is_deadlock(error)
 }
 
-/// The first entry of each identity, if it is the first of its scope and prompt too.
+/// The first entry of each identity, if it is the first of its scope and prompt too. What a call brought is stored alone, which asks
+/// whether the cache was purged meanwhile.
 fn firsts(new: &[NewEntry]) -> Vec<&NewEntry> {
     let (mut ids, mut prompts) = (HashSet::new(), HashSet::new());
     let is_first = |new: &&NewEntry| {
         let project = new.scope.project();
-        ids.insert((project, new.entry.id)) && prompts.insert((project, new.scope.key(), new.prompt_hash))
+        let is_first = ids.insert((project, new.entry.id))
+            && prompts.insert((project, new.scope.key(), new.prompt_hash));
+        is_first && new.purges.is_none()
     };
     new.iter().filter(is_first).collect()
 }

@@ -23,11 +23,13 @@ const ATTEMPTS: u32 = 5;
 /// the statement, so the new entry is never among it; one that another statement holds is passed over. One goes at most:
 /// otherwise all who insert at a time would each take away what is too much.
 const INSERT: &str = "
-    WITH stored AS (
+    WITH call AS (SELECT $26::bigint IS NULL OR was_purged($1, $26) AS may_store),
+    stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
                              input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
                              context, prompt, answer, kind, parameters, exact, record)
-        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22, $23, $24, $25)
+        SELECT $1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22, $23, $24, $25
+        FROM call WHERE may_store
         ON CONFLICT (project_id, scope_key, prompt_hash) DO NOTHING
         RETURNING project_id),
     placed AS (
@@ -51,7 +53,7 @@ const INSERT: &str = "
         DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $20
                                   AND EXISTS (SELECT FROM stored)
         RETURNING waited_for)
-    SELECT EXISTS (SELECT FROM stored), (SELECT over > 1 FROM counts),
+    SELECT EXISTS (SELECT FROM stored), (SELECT over > 1 FROM counts), (SELECT may_store FROM call),
            (SELECT pg_notify('deja_flights', $21) FROM released WHERE waited_for)";
 
 /// What became of an entry.
@@ -60,6 +62,8 @@ struct Put {
     stored: bool,
     /// Whether the project has too many entries beside the one that went for it.
     leaves_surplus: bool,
+    /// Whether all of the cache was purged since its call began.
+    too_late: bool,
 }
 
 /// Stores `new` unless it has a live twin, and releases the claim of `owner`, if there is one.
@@ -71,6 +75,12 @@ pub(in super::super) async fn insert(
     let connections = &store.connections.of(new.scope.project());
     for _ in 0..ATTEMPTS {
         let mut put = put(connections, None, &new, owner).await?;
+        if put.too_late {
+            let project = new.scope.project();
+            let reason =
+                format!("the cache of project {project} was purged since the call began, or is gone");
+            return Err(StoreError::Conflict(reason));
+        }
         if !put.stored
             && !new.replaces
             && let Some(twin) = live_twin(connections, &new, owner).await?
@@ -153,6 +163,7 @@ async fn put(
         &parameters,
         &frame.is_exact(),
         &answer.record.as_deref(),
+        &new.purges.map(signed),
     ];
     let what =
         || format!("the entry {} is there already, or project {} is not", entry.id, new.scope.project());
@@ -162,7 +173,7 @@ async fn put(
     };
     let rows = rows.map_err(|error| conflict(error, what))?;
     let Some(row) = rows.first() else { return Ok(Put::default()) };
-    Ok(Put { stored: get(row, 0)?, leaves_surplus: get(row, 1)? })
+    Ok(Put { stored: get(row, 0)?, leaves_surplus: get(row, 1)?, too_late: !get::<bool>(row, 2)? })
 }
 
 /// The entry of the same scope and prompt, if it is live. It is the answer that `owner` has to give, whose claim ends.

@@ -101,6 +101,10 @@ impl Entries for PostgresStore {
         filter: &EntryFilter,
         change: &Change,
     ) -> Result<u64, StoreError> {
+        // First: what is stored behind this is not found below, and is of a call that began later.
+        if filter.is_all() {
+            self.connections.bulk("SELECT note_purge($1)", &[&uuid(project.as_bytes())]).await?;
+        }
         let entries = remove::found(&self.connections, project, filter).await?;
         let purged = remove::in_parts(self.connections.clone(), project, entries, Some(change.clone()));
         to_the_end(purged).await

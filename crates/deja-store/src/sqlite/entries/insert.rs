@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::fault::{Failed, conflict};
 use super::super::index::{Gone, Placed, Row, Vector};
-use super::super::projects::must_be_there;
+use super::super::projects::{must_be_there, must_not_be_purged_since};
 use super::super::rows::{parameters_column, signed};
 use super::super::{Done, EmbedderNumber, Memory};
 use super::{remove, texts};
@@ -24,6 +24,9 @@ pub(super) fn insert(
     vectors: Vec<(EmbedderId, Vector)>,
 ) -> Result<Done<Inserted>, Failed> {
     must_be_there(connection, new.scope.project())?;
+    if let Some(purges) = new.purges {
+        must_not_be_purged_since(connection, new.scope.project(), purges)?;
+    }
     let mut gone = Vec::new();
     let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash)?;
     if let Some((row, expires)) = twin {

@@ -22,6 +22,7 @@ pub(super) use insert::{embedder_number, put_vector};
 use super::audit;
 use super::fault::Failed;
 use super::index::{Found, Gone, Near, Row, Search, settled};
+use super::projects::note_purge;
 use super::vectors::halved;
 use super::writer::Answer;
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
@@ -142,6 +143,10 @@ impl Entries for SqliteStore {
         filter: &EntryFilter,
         change: &Change,
     ) -> Result<u64, StoreError> {
+        // First: what is stored behind this is not found below, and is of a call that began later.
+        if filter.is_all() {
+            note_purge(Arc::clone(&self.memory), &self.writer, project).await?;
+        }
         let of = filter.clone();
         let rows = self.readers_for(filter);
         let rows = rows.read(move |connection| remove::rows_that_pass(connection, project, &of)).await?;

@@ -432,6 +432,7 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
             vectors: Vec::new(),
             max_entries: 100,
             replaces: false,
+            purges: None,
         };
         store.insert(new).await.unwrap();
     };
