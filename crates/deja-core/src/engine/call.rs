@@ -54,11 +54,12 @@ impl Engine {
         let at_once = at_once || !call.query.is_shared();
         let flight = async move {
             let completed = if at_once {
-                engine.ask(&leader, &call, None).await
+                engine.ask_or_fail(&leader, &call, None).await
             } else {
-                engine.ask_unless_answered(&leader, call).await
+                let completed = engine.ask_unless_answered(&leader, call).await;
+                completed.unwrap_or_else(|error| Completed::Failed(error, None))
             };
-            leader.complete(completed.unwrap_or_else(|error| Completed::Failed(error, None)));
+            leader.complete(completed);
         };
         self.tasks.spawn(flight.with_current_context());
     }
@@ -132,13 +133,16 @@ impl Engine {
     ) -> Result<Completed, QueryError> {
         let (hit, opinion) = self.second_opinion(call).await;
         call.near.opinion = opinion;
-        match hit {
-            Some(hit) => Ok(Completed::Found(hit, opinion)),
-            None => match self.ask(leader, call, claim).await {
-                Err(error) => Ok(Completed::Failed(error, opinion)),
-                asked => asked,
-            },
-        }
+        Ok(match hit {
+            Some(hit) => Completed::Found(hit, opinion),
+            None => self.ask_or_fail(leader, call, claim).await,
+        })
+    }
+
+    /// Asks the provider. What the project's model said before is paid for without an answer, too.
+    async fn ask_or_fail(&self, leader: &Leader, call: &Call, claim: Option<&Claim<'_>>) -> Completed {
+        let asked = self.ask(leader, call, claim).await;
+        asked.unwrap_or_else(|error| Completed::Failed(error, call.near.opinion))
     }
 
     /// Asks the provider, and stores the answer if it may be stored, which ends the claim.

@@ -176,6 +176,9 @@ pub trait Listener: Send + Sync {
     /// A request of `caller` ended, with `counted` of it. Called on the request path: it must not wait.
     fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>);
 
+    /// The project's model said this, or nothing, on the way of one request, however that ended.
+    fn judged(&self, opinion: &Opinion);
+
     /// A call of a provider ended after this time, with an answer or without. Called on the request path, too.
     fn called(&self, took: Duration);
 
@@ -209,6 +212,8 @@ impl Drop for Timed<'_> {
 /// A listener that does nothing.
 impl Listener for () {
     fn ended(&self, _: &Admission, _: &UsageEvent<'_>, _: Ended<'_>) {}
+
+    fn judged(&self, _: &Opinion) {}
 
     fn called(&self, _: Duration) {}
 
@@ -269,17 +274,22 @@ impl Engine {
             },
             None => named,
         };
+        let opinion = ended.reply().and_then(|reply| reply.trace.opinion).or(opinion);
+        let judging = opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost);
+        if let Some(opinion) = opinion {
+            self.parts.listener.judged(&opinion);
+        }
         let event = match ended {
             Ended::Answered(reply) => {
                 self.sample(&caller.project, query, reply);
                 of_reply(&named, reply)
             }
             Ended::Passed(Some(reply)) | Ended::Failed(_, Some(reply)) => of_reply(&named, reply),
-            Ended::Passed(None) | Ended::Failed(_, None) => {
-                UsageEvent { spent: opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost), ..named }
-            }
+            Ended::Passed(None) | Ended::Failed(_, None) => UsageEvent { spent: judging, ..named },
             // No entry was looked for.
-            Ended::Refused(..) | Ended::RateLimited(_) => UsageEvent { placed: None, ..named },
+            Ended::Refused(..) | Ended::RateLimited(_) => {
+                UsageEvent { placed: None, spent: judging, ..named }
+            }
         };
         self.count_as(caller, &event, Ending::Read(query), ended);
         if let Ended::Answered(reply) = ended {

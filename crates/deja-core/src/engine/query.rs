@@ -17,6 +17,7 @@ use crate::engine::count::{Counting, Course, Ended};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach, Watch};
 use crate::engine::forward::calls_tools;
 use crate::engine::relay::Answered;
+use crate::engine::search::Near;
 use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace};
 use crate::money::NanoUsd;
 use crate::project::Project;
@@ -143,7 +144,10 @@ impl Engine {
             let found = self.nearest(query, &scope, vector.as_ref(), &judge, floor).await;
             trace.search += searched.elapsed();
             let found = query.or_open(found)?;
-            (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
+            // What a word cost that was asked for an answer which could not be given is spent. It is remembered now, for nothing.
+            let opinion = trace.opinion.filter(|opinion| opinion.cost > NanoUsd::ZERO).or(found.near.opinion);
+            let near = Near { opinion, ..found.near };
+            (trace.refused, trace.opinion) = (near.refused, opinion);
             if let Some(hit) = found.hit
                 && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
             {
@@ -163,7 +167,7 @@ impl Engine {
                 vector,
                 too_long: trace.too_long,
                 route: route.clone(),
-                near: found.near,
+                near,
                 uncertain: found.uncertain,
             };
             if let Some(answered) = self.take_part(caller, call, reach, course).await? {

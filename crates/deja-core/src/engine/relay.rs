@@ -16,7 +16,7 @@ use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::count::Counting;
+use crate::engine::count::{Counting, Ended};
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::forward::SHORT;
 use crate::engine::live::{Live, ReplayBuffer};
@@ -257,6 +257,7 @@ impl Engine {
     ) {
         let (engine, caller, query) = (self.clone(), call.caller.clone(), call.query.clone());
         let (scope, started, joined) = (call.scope.key(), call.started, Instant::now());
+        let opinion = call.near.opinion;
         let counting = async move {
             let completed = ended.await;
             let first = buffer.first_byte().map(|first| first.max(joined));
@@ -268,10 +269,10 @@ impl Engine {
             };
             let reply = reply.map(|mut reply| {
                 (reply.trace.total, reply.trace.joined) = (started.elapsed(), true);
-                reply.trace.began = began;
+                (reply.trace.began, reply.trace.opinion) = (began, opinion);
                 reply
             });
-            engine.count_query(&caller, &query, started, reply.as_ref());
+            engine.count_ended(&caller, &query, started, Ended::of(&query, reply.as_ref(), None), opinion);
         };
         self.tasks.spawn(counting.with_current_context());
     }

@@ -158,6 +158,7 @@ async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_f
             assert!(caller.await.unwrap_err().is_cancelled());
         }
         assert_eq!(counted_at_last(&bench, &gate).await, expected, "{said} {fails} {hangs_up}");
+        assert_eq!(bench.heard.4.lock().unwrap().iter().map(|told| told.1).collect::<Vec<_>>(), [word]);
         let met = bench.logged().await.pop().unwrap().met.map(|met| met.entry);
         assert_eq!(met, (said == "no" && !fails).then_some(stored));
     }

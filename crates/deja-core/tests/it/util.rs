@@ -14,9 +14,10 @@ use deja_core::cache::{Frame, LabelSource, Labelled, Met, Readings, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
 use deja_core::engine::{
-    CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, RecordLimits, Reply, Source,
+    CallLimits, Ended, Engine, Listener, Opinion, Parts, Query, QueryError, RecordLimits, Reply, Said, Source,
 };
 use deja_core::id::{EntryId, ProjectId};
+use deja_core::money::NanoUsd;
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
@@ -309,6 +310,8 @@ pub struct Heard(
     pub Mutex<Vec<Option<Duration>>>,
     /// How long each call of a provider took.
     pub Mutex<Vec<Duration>>,
+    /// What projects' models said, and what that cost.
+    pub Mutex<Vec<(Said, NanoUsd)>>,
 );
 
 impl Listener for Heard {
@@ -317,6 +320,10 @@ impl Listener for Heard {
             self.2.lock().unwrap().push(reply.trace.began);
         }
         self.0.lock().unwrap().push(ended.outcome());
+    }
+
+    fn judged(&self, opinion: &Opinion) {
+        self.4.lock().unwrap().push((opinion.said, opinion.cost));
     }
 
     fn called(&self, took: Duration) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageEvent};
 use deja_core::cache::{LabelSource, Labelled, Met};
-use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
+use deja_core::engine::{Ended, Listener, Opinion, QueryError, Reply, Source};
 use deja_core::store::{Admission, NewLabel};
 use metrics::{Counter, Histogram, counter, histogram};
 use parking_lot::RwLock;
@@ -125,10 +125,6 @@ impl Metrics {
                 step.record(time);
             }
         }
-        if let Some(opinion) = reply.trace.opinion {
-            counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);
-            counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
-        }
         if let Source::Provider(stored) = reply.source {
             if let Some(refusal) = reply.refused() {
                 counter!(GUARD_REFUSALS, "reason" => refusal.reason.as_str()).increment(1);
@@ -152,6 +148,11 @@ impl Listener for Metrics {
             }
             Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
         }
+    }
+
+    fn judged(&self, opinion: &Opinion) {
+        counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);
+        counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
     }
 
     fn called(&self, took: Duration) {
@@ -178,7 +179,9 @@ fn feedback(source: LabelSource, met: Met, answers: bool, came_of_it: Labelled) 
 
 #[cfg(test)]
 mod tests {
+    use deja_core::engine::Said;
     use deja_core::id::EntryId;
+    use deja_core::money::NanoUsd;
     use deja_core::testing;
     use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -204,6 +207,22 @@ mod tests {
             {
                 assert!(line.contains(part), "no {part} in {line:?} of\n{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_projects_model_counts_with_what_it_cost() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let opinion = Opinion {
+            entry: EntryId::from_bytes([1; 16]),
+            said: Said::No,
+            cost: NanoUsd::from_nanos(7),
+            time: Duration::ZERO,
+        };
+        metrics::with_local_recorder(&recorder, || Metrics::default().judged(&opinion));
+        let text = recorder.handle().render();
+        for line in [format!("{OPINIONS}{{said=\"no\"}} 1"), format!("{OPINIONS_SPENT} 7")] {
+            assert!(text.lines().any(|told| told == line), "no {line} in\n{text}");
         }
     }
 }
