@@ -45,6 +45,11 @@ impl Catalog {
         self.inner.read().projects.contains_key(&id)
     }
 
+    /// Whether this key is active. Reads all keys: it is asked once for a key that has a limit of its own.
+    pub(super) fn has_key(&self, project: ProjectId, id: KeyId) -> bool {
+        self.inner.read().keys.values().any(|key| (key.project, key.id) == (project, id))
+    }
+
     /// All projects, by slug.
     pub(super) fn projects(&self) -> Vec<Arc<Project>> {
         let inner = self.inner.read();

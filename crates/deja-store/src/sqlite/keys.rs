@@ -83,7 +83,10 @@ impl Keys for SqliteStore {
                          WHERE project_id = ?1 AND key_id = ?2 AND revoked IS NULL",
                 )?
                 .execute(params![project.as_bytes(), key.as_bytes(), at.as_nanos()])?;
-            Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
+            Ok(Done::then(revoked > 0, move || {
+                memory.catalog.remove_key(project, key);
+                memory.key_buckets.forget(|of| *of == (project, key));
+            }))
         })
         .await
     }

@@ -27,8 +27,8 @@ impl<K> Default for Buckets<K> {
 }
 
 impl<K: Copy + Eq + Hash> Buckets<K> {
-    /// Takes a request from the bucket `of` it. A new bucket is kept if `is_there` says so of the project, asked under the
-    /// lock: a deletion that comes meanwhile forgets the bucket after that.
+    /// Takes a request from the bucket `of` it. A new bucket is kept if `is_there` says so of the project or key, asked under
+    /// the lock: a deletion or revocation that comes meanwhile forgets the bucket after that.
     fn take(&self, of: K, quota: Quota, now: Timestamp, is_there: impl FnOnce() -> bool) -> Decision {
         let mut buckets = self.buckets.lock();
         let known = buckets.get(&of).copied();
@@ -65,7 +65,7 @@ impl Limits for SqliteStore {
         now: Timestamp,
     ) -> Result<Decision, StoreError> {
         let memory = &self.memory;
-        Ok(memory.key_buckets.take((project, key), quota, now, || memory.catalog.has_project(project)))
+        Ok(memory.key_buckets.take((project, key), quota, now, || memory.catalog.has_key(project, key)))
     }
 
     async fn give_back_to_key(&self, project: ProjectId, key: KeyId, quota: Quota) -> Result<(), StoreError> {
@@ -86,7 +86,30 @@ impl Limits for SqliteStore {
 
 #[cfg(test)]
 mod tests {
+    use deja_core::store::{Keys as _, Projects as _};
+    use deja_core::testing::{self, change};
+
     use super::*;
+    use crate::StoreSettings;
+    use crate::sqlite::fixtures::{NOW, project};
+
+    #[tokio::test]
+    async fn a_key_that_was_revoked_keeps_no_bucket_and_gets_none_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        let (key, other) = (testing::key(1, project().id, NOW), testing::key(2, project().id, NOW));
+        let quota = Quota::new(60, 10).unwrap();
+        store.create_project(&project(), &change()).await.unwrap();
+        for key in [&key, &other] {
+            store.create_key(key, &change()).await.unwrap();
+            store.take_of_key(key.project, key.id, quota, NOW).await.unwrap();
+        }
+        store.revoke_key(key.project, key.id, &change()).await.unwrap();
+        // Of a request that was admitted before.
+        assert!(store.take_of_key(key.project, key.id, quota, NOW).await.unwrap().allowed);
+        let kept: Vec<_> = store.memory.key_buckets.buckets.lock().keys().copied().collect();
+        assert_eq!(kept, [(other.project, other.id)]);
+    }
 
     #[test]
     fn a_project_that_is_gone_gets_no_bucket_again() {
