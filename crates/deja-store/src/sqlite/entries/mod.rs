@@ -81,8 +81,10 @@ impl Entries for SqliteStore {
         let pairs = self.memory.forbidden.of(scope.project());
         let is_forbidden = |found: &Found, entry: &Entry| {
             let matched = || PromptHash::of(&entry.prompt);
-            pairs.as_ref().is_some_and(|pairs| pairs.read().forbid(&probe, &matched(), found.similarity))
-                || self.memory.forbidden.is_in_quarantine(found.row)
+            self.memory.forbidden.is_in_quarantine(found.row)
+                || pairs
+                    .as_ref()
+                    .is_some_and(|pairs| pairs.read().forbid(&probe, &matched(), found.similarity))
         };
         // An entry that was deleted since the scan has no text any more.
         let candidates = found.into_iter().filter_map(|(found, entry)| {
