@@ -27,6 +27,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, email: &str, rank: Rank) -> Result
 
 /// Takes an operator's rank in the project away.
 pub async fn remove(by: &Acting<'_>, slug: &str, email: &str) -> Result<(), AdminError> {
+    let by = &by.alone().await?;
     let project = by.seen(slug).await?.least(Rank::Owner)?;
     let operator = operators::found(by, email).await?;
     let change = by.change("member.remove").within(project.id).of(operator.email.as_str());

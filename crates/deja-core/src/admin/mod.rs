@@ -126,13 +126,17 @@ impl<'a> Acting<'a> {
 
     /// This actor, alone: until it is dropped no other change is made, in this process and in all that share its store. So no
     /// change is lost between the reading and the writing of another.
+    /// Operators are read again: what was read of them when their request began may have changed since.
     async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;
         let alone = self.admin.store.alone().await?;
-        Ok(Alone {
-            acting: Acting { admin: self.admin, actor: self.actor.clone(), role: self.role, alone },
-            _here: here,
-        })
+        let mut acting = Acting { admin: self.admin, actor: self.actor.clone(), role: self.role, alone };
+        if let Some(operator) = acting.actor.operator() {
+            let operator = acting.store().operator_by_id(operator).await?;
+            let enabled = operator.filter(|operator| operator.disabled.is_none());
+            acting.role = enabled.ok_or(AdminError::Disabled)?.role;
+        }
+        Ok(Alone { acting, _here: here })
     }
 }
 
@@ -168,6 +172,9 @@ pub enum AdminError {
     /// It is not for a member.
     #[error("only an owner may do this: your role is member")]
     OwnersOnly,
+    /// Who asks was disabled after their request began.
+    #[error("your account was disabled meanwhile, so nothing was changed")]
+    Disabled,
     /// It takes a higher rank in the project.
     #[error("only an {0} of the project may do this")]
     RankTooLow(Rank),

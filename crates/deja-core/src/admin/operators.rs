@@ -52,6 +52,7 @@ pub async fn create(
 
 /// Makes a link with which somebody becomes an operator and chooses a password; the role is as in [`create`].
 pub async fn invite(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<Link, AdminError> {
+    let by = &by.alone().await?;
     by.owners_only()?;
     let (email, role) = newcomer(by, email, role).await?;
     let change = by.change("operator.invite").of(email.as_str()).how(role.as_str());
@@ -80,6 +81,7 @@ pub async fn list(by: &Acting<'_>) -> Result<Vec<Operator>, AdminError> {
 
 /// Makes a link with which an operator, who is not disabled, sets a new password. The old one works until then.
 pub async fn reset_password(by: &Acting<'_>, email: &str) -> Result<Link, AdminError> {
+    let by = &by.alone().await?;
     by.owners_only()?;
     let operator = found(by, email).await?;
     if operator.disabled.is_some() {
@@ -98,8 +100,8 @@ pub async fn set(
     role: Option<Role>,
     disabled: Option<bool>,
 ) -> Result<Operator, AdminError> {
-    by.owners_only()?;
     let by = &by.alone().await?;
+    by.owners_only()?;
     let mut operator = found(by, email).await?;
     let mut words = Vec::new();
     if let Some(role) = role.filter(|role| *role != operator.role) {
@@ -211,6 +213,12 @@ pub async fn accept(
     let by = &by.alone().await?;
     let now = by.now();
     let invite = by.store().invite(&token.hash(), now).await?.ok_or_else(useless)?;
+    // A replica of an earlier version may have stored a link just after its maker was disabled.
+    if let Some(maker) = invite.created_by
+        && !by.store().operator_by_id(maker).await?.is_some_and(|maker| maker.is_active_owner())
+    {
+        return Err(useless());
+    }
     let (operator, action) = match invite.purpose {
         Purpose::Join { email: None, .. } if !by.store().operators().await?.is_empty() => {
             return Err(useless());

@@ -38,7 +38,7 @@ pub async fn set(
     };
     let price = ModelPrice::flat(price("input", input)?, price("output", output)?);
     let detail = format!("{}: {input} in, {output} out", shown(&model));
-    projects::change(by, slug, Rank::Editor, "price.set", |project| {
+    projects::change(by, slug, Rank::Editor, "price.set", |_, project| {
         let prices = &mut project.settings.prices;
         if prices.len() >= MAX_PRICES && !prices.contains_key(&model) {
             return Err(AdminError::Conflict(format!(
@@ -54,7 +54,7 @@ pub async fn set(
 
 /// Takes that price away.
 pub async fn unset(by: &Acting<'_>, slug: &str, model: &str) -> Result<(), AdminError> {
-    projects::change(by, slug, Rank::Editor, "price.unset", |project| {
+    projects::change(by, slug, Rank::Editor, "price.unset", |_, project| {
         match project.settings.prices.remove(model) {
             Some(_) => Ok(shown(model)),
             None => Err(AdminError::NotFound(format!(

@@ -151,7 +151,7 @@ pub async fn show(by: &Acting<'_>, slug: &str) -> Result<(Project, Totals), Admi
 /// Refuses the project's requests from now on, or takes them again; for the project's owners.
 pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
     let action = if suspended { "project.suspend" } else { "project.resume" };
-    change(by, slug, Rank::Owner, action, |project| {
+    change(by, slug, Rank::Owner, action, |_, project| {
         project.suspended = suspended;
         Ok(String::new())
     })
@@ -163,7 +163,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Pro
     if patch == ProjectPatch::default() {
         return Err(AdminError::Invalid("there is nothing to change: name at least one setting".into()));
     }
-    change(by, slug, Rank::Editor, "project.set", |project| {
+    change(by, slug, Rank::Editor, "project.set", |by, project| {
         if patch.tier.is_some() || patch.per_minute.is_some() || patch.burst.is_some() {
             by.owners_only()?;
         }
@@ -334,12 +334,12 @@ pub(super) async fn change(
     slug: &str,
     least: Rank,
     action: &'static str,
-    edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
+    edit: impl FnOnce(&Acting<'_>, &mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Project, AdminError> {
     let by = &by.alone().await?;
     let before = by.seen(slug).await?.least(least)?;
     let mut project = before.clone();
-    let detail = edit(&mut project)?;
+    let detail = edit(by, &mut project)?;
     if project == before {
         return Ok(project);
     }

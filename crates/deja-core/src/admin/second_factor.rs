@@ -75,6 +75,7 @@ pub async fn check(admin: &Admin, operator: &Operator, code: &str, from: &str) -
 
 /// Removes the second factor of the operator with this address: one's own, or as an owner anybody's.
 pub async fn remove(by: &Acting<'_>, email: &str) -> Result<(), AdminError> {
+    let by = &by.alone().await?;
     let operator = operators::found(by, email).await?;
     if by.actor.operator() != Some(operator.id) {
         by.owners_only()?;

@@ -13,9 +13,10 @@ use deja_core::admin::{
 use deja_core::audit::Actor;
 use deja_core::clock::Clock;
 use deja_core::id::SystemEntropy;
-use deja_core::operator::PasswordHash;
+use deja_core::operator::{Invite, PasswordHash, PlainToken, Purpose, Role};
 use deja_core::pricing::{PriceBook, PriceList};
-use deja_core::testing::ManualClock;
+use deja_core::store::Invites as _;
+use deja_core::testing::{ManualClock, change};
 use secrecy::{SecretSlice, SecretString};
 
 use crate::store::OddStore;
@@ -117,4 +118,54 @@ async fn who_asks_is_known_though_their_use_cannot_be_noted() {
     let (_, who) = sessions::find(&admin, &cookie).await.unwrap().unwrap();
     assert_eq!(who, ada);
     assert!(matches!(tokens::find(&admin, &token).await.unwrap(), Shown::Of(who) if who == ada));
+}
+
+#[tokio::test]
+async fn who_was_read_before_being_disabled_or_made_a_member_changes_nothing_for_owners() {
+    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
+    let admin = over(&store, &clock);
+    let by = admin.acting(Actor::Cli);
+    for email in ["boss@example.com", "fired@example.com"] {
+        operators::create(&by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
+    }
+    let listed = operators::list(&by).await.unwrap();
+    let fired = listed.iter().find(|operator| operator.email.as_str() == "fired@example.com").unwrap();
+    let early = admin.acting_for(fired);
+    for (role, disabled, refused) in
+        [(None, Some(true), AdminError::Disabled), (Some(Role::Member), Some(false), AdminError::OwnersOnly)]
+    {
+        operators::set(&by, "fired@example.com", role, disabled).await.unwrap();
+        let back = operators::set(&early, "fired@example.com", Some(Role::Owner), Some(false)).await;
+        assert_eq!(back.unwrap_err(), refused);
+        let link = operators::invite(&early, "friend@example.com", Some(Role::Owner)).await;
+        assert_eq!(link.unwrap_err(), refused);
+        let link = operators::reset_password(&early, "boss@example.com").await;
+        assert_eq!(link.unwrap_err(), refused);
+    }
+    assert_eq!(store.invites(clock.now()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_link_that_was_stored_after_its_maker_was_disabled_does_not_work() {
+    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
+    let admin = over(&store, &clock);
+    let by = admin.acting(Actor::Cli);
+    for email in ["boss@example.com", "fired@example.com"] {
+        operators::create(&by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
+    }
+    let fired = operators::set(&by, "fired@example.com", None, Some(true)).await.unwrap();
+    let token = PlainToken::generate(&SystemEntropy).unwrap();
+    let friend = "friend@example.com".parse().unwrap();
+    let invite = Invite {
+        token: token.hash(),
+        purpose: Purpose::Join { role: Role::Owner, email: Some(friend) },
+        created_by: Some(fired.id),
+        created: clock.now(),
+        expires: clock.now().plus(Duration::from_hours(1)),
+    };
+    store.create_invite(&invite, &change()).await.unwrap();
+    let accept = || operators::accept(&admin, &token, "", "a password that is long".into());
+    assert!(matches!(accept().await, Err(AdminError::NotFound(_))));
+    operators::set(&by, "fired@example.com", None, Some(false)).await.unwrap();
+    assert_eq!(accept().await.unwrap().role, Role::Owner);
 }

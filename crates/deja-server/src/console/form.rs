@@ -3,8 +3,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use axum::body::{Body, to_bytes};
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::BytesMut;
 use deja_core::admin::AdminError;
 use deja_core::provider::content_type;
 use serde::de::DeserializeOwned;
@@ -30,20 +32,41 @@ impl<T: DeserializeOwned> FromRequest<Arc<Console>> for Form<T> {
         if !content_type(request.headers()).starts_with("application/x-www-form-urlencoded") {
             return Err(bad("It is not a form of this console"));
         }
-        let limits = console.app.limits();
-        let who = request.extensions().get::<Option<Who>>().and_then(Option::as_ref);
-        let mut room = who.map(|who| console.app.by_operators().of(who.operator.id));
-        let most = if room.is_some() { limits.form_bytes() } else { AT_THE_DOOR };
-        let has_room = |more| room.as_mut().is_none_or(|room| room.try_take(more));
-        let deadline = Instant::now() + limits.body_timeout;
-        let body = match collect(request.into_body(), most, |_| deadline, has_room).await {
-            Ok(body) => body,
-            Err(Unread::TooLong) => return Err(bad("It is too long")),
-            Err(Unread::NoRoom) => return Err(ConsoleError::Overloaded),
-            Err(Unread::Late | Unread::Broken) => return Err(bad("It did not arrive whole")),
+        let at_the_door = request.extensions().get::<Option<Who>>().is_none_or(Option::is_none);
+        let body = if at_the_door {
+            read(console, request.into_body(), AT_THE_DOOR, |_| true).await?.freeze()
+        } else {
+            // It has arrived: nothing is read or copied here.
+            to_bytes(request.into_body(), usize::MAX).await.map_err(ConsoleError::failed)?
         };
         serde_html_form::from_bytes(&body).map(Self).map_err(|_| bad("A field is missing or wrong"))
     }
+}
+
+/// A request of somebody who is signed in, with all of its body, which keeps its room until it is dropped.
+pub(super) async fn arrived(console: &Console, request: Request) -> Result<Request, ConsoleError> {
+    let who = request.extensions().get::<Option<Who>>().and_then(Option::as_ref);
+    let who = who.ok_or(ConsoleError::SignIn { next: String::new() })?;
+    let mut room = console.app.by_operators().of(who.operator.id);
+    let (head, body) = request.into_parts();
+    let most = console.app.limits().form_bytes();
+    let body = read(console, body, most, |more| room.try_take(more)).await?;
+    Ok(Request::from_parts(head, room.around(body).into()))
+}
+
+async fn read(
+    console: &Console,
+    body: Body,
+    most: usize,
+    has_room: impl FnMut(usize) -> bool,
+) -> Result<BytesMut, ConsoleError> {
+    let bad = |what: &str| ConsoleError::BadForm(what.into());
+    let deadline = Instant::now() + console.app.limits().body_timeout;
+    collect(body, most, |_| deadline, has_room).await.map_err(|unread| match unread {
+        Unread::TooLong => bad("It is too long"),
+        Unread::NoRoom => ConsoleError::Overloaded,
+        Unread::Late | Unread::Broken => bad("It did not arrive whole"),
+    })
 }
 
 /// What stands in an address's path; the page for what is not there, where it cannot be read.

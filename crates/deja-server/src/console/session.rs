@@ -18,6 +18,7 @@ use url::{Position, Url};
 use super::Console;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
+use super::form;
 
 pub(super) const NAME: &str = "deja_session";
 
@@ -56,33 +57,46 @@ pub(super) struct Who {
 /// Lets only those through who may open the page, and tells its handler who it is, and of which project.
 pub(super) async fn require(
     State((console, access)): State<(Arc<Console>, Access)>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    let who = match find(&console, &Cookies::of(request.headers())).await {
-        Ok(who) => who,
-        Err(error) => return error.into_response(),
-    };
-    let Some(who) = who else {
+    match admitted(&console, access, request).await {
+        Ok(request) => next.run(request).await,
+        Err(response) => response,
+    }
+}
+
+/// The request with who sent it, if they may. A form may take long to arrive, and who sends it may be disabled, be signed out or
+/// lose their rank meanwhile: so they are looked up once more when all of it is there.
+async fn admitted(console: &Arc<Console>, access: Access, request: Request) -> Result<Request, Response> {
+    let request = known(console, access, request).await?;
+    if request.method() == Method::GET {
+        return Ok(request);
+    }
+    let request = form::arrived(console, request).await.map_err(IntoResponse::into_response)?;
+    known(console, access, request).await
+}
+
+async fn known(console: &Console, access: Access, mut request: Request) -> Result<Request, Response> {
+    let found = find(console, &Cookies::of(request.headers())).await;
+    let Some(who) = found.map_err(IntoResponse::into_response)? else {
         if request.method() != Method::GET {
             let said = Flash::bad("You are signed out, so nothing was changed. Sign in and do it again.");
             let page = page_of_form(request.headers());
-            return flash::redirect(&console, None, &sign_in_url(&page), &said).into_response();
+            return Err(flash::redirect(console, None, &sign_in_url(&page), &said).into_response());
         }
         let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
-        return ConsoleError::SignIn { next: to.to_string() }.into_response();
+        return Err(ConsoleError::SignIn { next: to.to_string() }.into_response());
     };
     let allowed = async {
-        let seen = seen(&console, &who.operator, &mut request).await?;
+        let seen = seen(console, &who.operator, &mut request).await?;
         access.allows(&who.operator, seen.as_ref())?;
         Ok::<_, ConsoleError>(seen)
     };
-    match allowed.await {
-        Ok(seen) => request.extensions_mut().insert(seen),
-        Err(error) => return error.into_response(),
-    };
+    let seen = allowed.await.map_err(IntoResponse::into_response)?;
+    request.extensions_mut().insert(seen);
     request.extensions_mut().insert(Some(who));
-    next.run(request).await
+    Ok(request)
 }
 
 /// Where the form stands that was sent; empty if the browser does not say it.

@@ -1,10 +1,12 @@
 //! Coming in and going out: links, passwords, throttling, sessions, cookies.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::Request;
-use deja_core::admin::operators;
+use deja_core::admin::{operators, tokens};
+use deja_core::audit::Actor;
 use deja_core::operator::Role;
 use deja_server::listener::Peer;
+use futures::{StreamExt as _, stream};
 
 use crate::util::World;
 
@@ -258,6 +260,61 @@ async fn a_form_after_the_session_ended_says_so() {
         let to = browser.send(request.unwrap()).await.location().to_owned();
         assert_eq!(browser.get(&to).await.attributes("input[name=next]", "value"), [next]);
     }
+}
+
+/// A body whose sender is disabled after its first five bytes. The rest of it comes afterwards.
+fn disabled_meanwhile(world: &World, email: &str, body: &str) -> Body {
+    let (first, rest) = body.split_at(5);
+    let (first, rest) = (Bytes::copy_from_slice(first.as_bytes()), Bytes::copy_from_slice(rest.as_bytes()));
+    let (admin, email) = (world.wired.admin.clone(), email.to_owned());
+    let rest = async move {
+        operators::set(&admin.acting(Actor::Cli), &email, None, Some(true)).await.unwrap();
+        Ok::<_, std::io::Error>(rest)
+    };
+    Body::from_stream(stream::iter([Ok(first)]).chain(stream::once(rest)))
+}
+
+#[tokio::test]
+async fn what_was_begun_before_its_sender_was_disabled_changes_nothing() {
+    let world = with_ada().await;
+    let shop = world.project("Shop").await;
+    let by = world.acting();
+    let changed = async || {
+        let (store, now) = (&world.wired.store, world.wired.admin.clock.now());
+        let keys = store.keys(shop.id).await.unwrap();
+        (store.projects().await.unwrap(), keys, store.invites(now).await.unwrap())
+    };
+    let before = changed().await;
+    for (place, form) in [
+        ("/console/operators/change", "do=enable&email=SELF"),
+        ("/console/operators/invite", "role=owner&email=friend%40example.com"),
+        ("/console/projects", "name=Mine"),
+        ("/console/p/shop/keys", "name=mine"),
+        ("/console/p/shop/delete", "confirm=shop"),
+    ] {
+        let (operator, mut browser) = world.operator(Role::Owner).await;
+        let email = operator.email.as_str();
+        let form = form.replace("SELF", &email.replace('@', "%40"));
+        let request = Request::post(place)
+            .header("sec-fetch-site", "same-origin")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(disabled_meanwhile(&world, email, &form))
+            .unwrap();
+        assert!(browser.send(request).await.location().starts_with("/console/sign-in"), "{place}");
+        let found = world.wired.store.operator(&operator.email).await.unwrap().unwrap();
+        assert!(found.disabled.is_some(), "{place}");
+        assert_eq!(changed().await, before, "{place}");
+    }
+    // The same in the admin API.
+    let token = tokens::create(&by, "ada@example.com", "ci", None).await.unwrap().plain;
+    operators::create(&by, "b@example.com", Some(Role::Owner), PASSWORD.into()).await.unwrap();
+    let request = Request::post("/admin/v1/projects/shop/keys")
+        .header("authorization", format!("Bearer {}", token.reveal()))
+        .header("content-type", "application/json")
+        .body(disabled_meanwhile(&world, "ada@example.com", r#"{"name": "mine"}"#))
+        .unwrap();
+    assert_eq!(world.stranger().send(request).await.status, 401);
+    assert_eq!(changed().await, before);
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ use deja_core::access_token::PlainAccessToken;
 use deja_core::admin::Acting;
 use deja_core::admin::projects::Chosen;
 use deja_core::admin::tokens::{self, Shown};
-use deja_core::id::OperatorId;
 use deja_core::operator::Operator;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -43,7 +42,7 @@ impl FromRequestParts<Arc<AdminApi>> for Caller {
             None => Refusal::UnknownToken,
             Some(plain) => match tokens::find(&api.admin, &plain).await? {
                 Shown::Of(operator) => {
-                    head.extensions.insert(operator.id);
+                    head.extensions.insert(operator.clone());
                     return Ok(Self { api: api.clone(), operator });
                 }
                 Shown::Expired => Refusal::ExpiredToken,
@@ -71,10 +70,14 @@ impl<T: DeserializeOwned> FromRequest<Arc<AdminApi>> for Sent<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, api: &Arc<AdminApi>) -> Result<Self, Refusal> {
-        let (head, body) = request.into_parts();
-        let caller = head.extensions.get::<OperatorId>().copied().ok_or(Refusal::UnknownToken)?;
-        let mut room = api.app.by_operators().of(caller);
+        let (mut head, body) = request.into_parts();
+        let caller = head.extensions.get::<Operator>().cloned().ok_or(Refusal::UnknownToken)?;
+        let mut room = api.app.by_operators().of(caller.id);
         let body = read(&head.headers, body, api.app.limits(), &mut room).await?;
+        // A body may take long to arrive: who was disabled or lost the token meanwhile changes nothing with it.
+        if Caller::from_request_parts(&mut head, api).await?.operator.role != caller.role {
+            return Err(Refusal::Conflict("your role was changed while the request came".into()));
+        }
         let text = object(&body, "what /docs names").map_err(Refusal::Bad)?;
         shape::parse(text).map(Self).map_err(Refusal::Bad)
     }

@@ -113,6 +113,7 @@ impl From<AdminError> for Refusal {
         match error {
             AdminError::Invalid(why) | AdminError::Setting { problem: why, .. } => Self::Bad(why),
             AdminError::OwnersOnly => Self::OwnersOnly,
+            AdminError::Disabled => Self::UnknownToken,
             AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(what) => Self::NotFound(what),
             AdminError::Conflict(what) => Self::Conflict(what),
