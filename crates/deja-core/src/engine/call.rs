@@ -88,7 +88,11 @@ impl Engine {
                 Err(QueryError::Provider(error))
             }
             Turn::Unanswered(_) => Ok(Completed::Unshared(QueryError::Unfinished)),
-            Turn::Unclaimed => self.settle_or_ask(leader, &mut call, None).await,
+            Turn::Unclaimed => {
+                // It may have waited.
+                self.still_serves(&call.caller, &call.query).await?;
+                self.settle_or_ask(leader, &mut call, None).await
+            }
             Turn::Ours(claim) => {
                 let work = async {
                     if claim.waited {

@@ -25,7 +25,8 @@ pub(super) enum Turn<'a> {
     Found(Hit),
     /// Another process asked, and there is no entry.
     Unanswered(Unanswered),
-    /// There is an entry that this query does not take, so that nobody can claim the flight: it asks without a claim.
+    /// Nobody can claim the flight, since there is an entry that this query does not take; or the call that it waited for is over,
+    /// and it would wait for a second one. It asks without a claim.
     Unclaimed,
 }
 
@@ -50,15 +51,20 @@ impl Engine {
     ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
-        let (mut awaited, mut missed) = (None, false);
+        let (mut awaited, mut waited, mut missed) = (None, false, false);
         loop {
             match claims.claim(&flight, owner, LEASE, awaited, self.parts.clock.now()).await? {
                 Claimed::Ours => {
-                    return Ok(Turn::Ours(Claim { claims, flight, owner, waited: awaited.is_some() }));
+                    return Ok(Turn::Ours(Claim { claims, flight, owner, waited }));
                 }
                 Claimed::Unanswered(unanswered) => return Ok(Turn::Unanswered(unanswered)),
                 Claimed::Theirs(other) => {
-                    awaited = Some(other);
+                    waited = true;
+                    // How the first one's call ended was overwritten before this process looked, for notifications may be late or
+                    // lost; or its owner died. That may go on for ever. The own name means: somebody's call ended just now.
+                    if other != owner && *awaited.get_or_insert(other) != other {
+                        return Ok(Turn::Unclaimed);
+                    }
                     claims.released(&flight, other, LOOK_EVERY).await;
                 }
                 Claimed::Answered => match self.exact(None, query, scope, flight.prompt, judge).await? {
