@@ -26,6 +26,7 @@ mod proxy;
 mod reopen;
 mod replicas;
 mod search;
+mod sessions;
 mod shares;
 mod support;
 mod tls;
