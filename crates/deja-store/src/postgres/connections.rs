@@ -24,6 +24,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use super::fault::{ends_connection, fault, is_transient, search_timeout, too_late, unavailable};
+use super::rows::get;
 use super::server::Server;
 use crate::PostgresSettings;
 use manager::{Connection, Manager};
@@ -184,6 +185,15 @@ impl Connections {
         lease.locked = true;
         lease.query("SELECT pg_advisory_lock($1)", &[&lock]).await?;
         Ok(Self { alone: Some(Arc::new(Mutex::new(lease))), ..self.clone() })
+    }
+
+    /// The same, unless somebody has that lock: `None` then.
+    pub(super) async fn alone_if_free(&self, lock: i64) -> Result<Option<Self>, StoreError> {
+        let mut lease = self.lease(self.call).await?;
+        lease.locked = true;
+        let rows = lease.query("SELECT pg_try_advisory_lock($1)", &[&lock]).await?;
+        let is_ours = rows.first().map_or(Ok(false), |row| get(row, 0))?;
+        Ok(is_ours.then(|| Self { alone: Some(Arc::new(Mutex::new(lease))), ..self.clone() }))
     }
 
     /// Closes the connections: what is asked later is refused.

@@ -31,10 +31,13 @@ impl Keys for PostgresStore {
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
         let models = key.models.as_ref().map(to_json).transpose()?;
         let (per_minute, burst) = quota_columns(key.quota);
-        let parts = "done AS (
-            INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
-                              quota_per_minute, quota_burst, expires)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING 1)";
+        let parts = format!(
+            "{}, done AS (
+                INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
+                                  quota_per_minute, quota_burst, expires)
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM there RETURNING 1)",
+            projects::there()
+        );
         let params: Params<'_> = &[
             &uuid(key.project.as_bytes()),
             &uuid(key.id.as_bytes()),
@@ -48,9 +51,11 @@ impl Keys for PostgresStore {
             &burst,
             &key.expires.map(Timestamp::as_nanos),
         ];
-        let created = self.change(parts, params, change).await;
         let what = || format!("the key {} is there already, or project {} is not", key.shown, key.project);
-        created.map(drop).map_err(|error| conflict(error, what))
+        match self.change(&parts, params, change).await {
+            Ok(0) => Err(StoreError::Conflict(what())),
+            created => created.map(drop).map_err(|error| conflict(error, what)),
+        }
     }
 
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {

@@ -56,13 +56,13 @@ impl Projects for PostgresStore {
     async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError> {
         // What is no slug is no project's, and may hold what PostgreSQL takes in no text.
         let Ok(slug) = slug.parse::<Slug>() else { return Ok(None) };
-        let sql = format!("SELECT {COLUMNS} FROM projects p WHERE slug = $1");
+        let sql = format!("SELECT {COLUMNS} FROM projects p WHERE slug = $1 AND slug <> {MARK}");
         let row = self.connections.query_opt(&sql, &[&slug.as_str()]).await?;
         row.map(|row| from_row(&row, 0)).transpose()
     }
 
     async fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM projects p ORDER BY slug");
+        let sql = format!("SELECT {COLUMNS} FROM projects p WHERE slug <> {MARK} ORDER BY slug");
         let rows = self.connections.query(&sql, &[]).await?;
         rows.iter().map(|row| from_row(row, 0)).collect()
     }
@@ -73,7 +73,7 @@ impl Projects for PostgresStore {
             "{}done AS (
                  UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
                                      settings = $7
-                 WHERE project_id = $1 RETURNING 1),
+                 WHERE project_id = $1 AND slug <> {MARK} RETURNING 1),
              {}",
             request_log::let_go(project),
             samples::beyond("$8")
@@ -92,23 +92,94 @@ impl Projects for PostgresStore {
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
-        to_the_end(deleted(self.connections.clone(), project, change.clone())).await
+        let (connections, change) = (self.connections.clone(), change.clone());
+        to_the_end(async move {
+            let marked = mark(&connections, project, &change).await?;
+            if marked {
+                remove_marked(&connections, project).await?;
+            }
+            Ok(marked)
+        })
+        .await
     }
 }
 
-/// Deletes the entries in parts, and then the project with all that is left.
-async fn deleted(connections: Connections, project: ProjectId, change: Change) -> Result<bool, StoreError> {
+/// The slug of a project whose deletion has begun, as in the embedded store: nobody knows an id beforehand, so nobody takes such a
+/// slug by chance. A replica of an earlier version lists such a project, and refuses its requests because it is suspended.
+const MARK: &str = "'deleted-' || replace(project_id::text, '-', '')";
+
+/// The parts of a statement that give a row, called `there`, unless the project $1 is gone or its deletion has begun. A deletion
+/// waits for who has that row, and the other way round.
+pub(super) fn there() -> String {
+    format!("there AS (SELECT FROM projects WHERE project_id = $1 AND slug <> {MARK} FOR KEY SHARE)")
+}
+
+/// Begins a deletion: from now on the project is not there for anybody. Whether it was.
+async fn mark(connections: &Connections, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
+    let mut transaction = connections.begin().await?;
+    let id = uuid(project.as_bytes());
+    let sql = format!(
+        "UPDATE projects SET slug = {MARK}, suspended = true WHERE project_id = $1 AND slug <> {MARK} RETURNING 1"
+    );
+    if transaction.query(&sql, &[&id]).await?.is_empty() {
+        transaction.rollback().await?;
+        return Ok(false);
+    }
+    // A statement of its own: it sees the keys of those for whom the first one waited. Without keys no replica admits a request.
+    let parts = "done AS (DELETE FROM keys WHERE project_id = $1 RETURNING 1)";
+    let sql = Noted::statement(parts, 1, When::Always);
+    transaction.query(&sql, &Noted::of(change).after(&[&id])).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Removes what a stop, or a statement that failed, left of projects whose deletion had begun.
+pub(super) async fn finish_deletions(connections: &Connections) -> Result<(), StoreError> {
+    let sql = format!("SELECT project_id FROM projects WHERE slug = {MARK}");
+    for row in connections.query(&sql, &[]).await? {
+        remove_marked(connections, ProjectId::from_bytes(id(&row, 0)?)).await?;
+    }
+    Ok(())
+}
+
+/// Tables in which a project may have many rows beside its entries. What belongs to an entry goes with it.
+const LARGE: [&str; 6] =
+    ["rollups", "request_log", "context_labels", "wrong_answers", "opinions", "questions"];
+/// Rows that one statement removes of them.
+const PART: i64 = 5000;
+
+/// Removes a project that is marked, in parts: the last statement has the project's row, for which the counts, logs and samples of
+/// all projects wait that are written together. Nothing, if another replica is at it.
+async fn remove_marked(connections: &Connections, project: ProjectId) -> Result<(), StoreError> {
+    let id = uuid(project.as_bytes());
+    // Any number that is the project's own.
+    let (half, other) = id.as_u64_pair();
+    let Some(connections) = connections.alone_if_free((half ^ other).cast_signed()).await? else {
+        return Ok(());
+    };
     let entries = found(&connections, project, &EntryFilter::default()).await?;
     in_parts(connections.clone(), project, entries, None).await?;
-    // Keys, vectors, counts, providers and the entries of this moment go by their foreign keys.
-    let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
-                 key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
-                 feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
-                 flight AS (DELETE FROM flights WHERE project_id = $1),
-                 done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
-    let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(&change));
-    let rows = connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;
-    Ok(rows.first().map_or(Ok(0), |row| count(row, 0))? > 0)
+    for table in LARGE {
+        let part = format!("SELECT ctid FROM {table} WHERE project_id = $1 LIMIT {PART}");
+        let sql = format!(
+            "WITH gone AS (DELETE FROM {table} WHERE project_id = $1 AND ctid = ANY (ARRAY({part})) RETURNING 1)
+             SELECT count(*) FROM gone"
+        );
+        let part = async || {
+            let rows = connections.bulk(&sql, &[&id]).await?;
+            rows.first().map_or(Ok(0), |row| count(row, 0))
+        };
+        while part().await? > 0 {}
+    }
+    // All else, and what came meanwhile, goes by the foreign keys.
+    let sql = format!(
+        "WITH bucket AS (DELETE FROM buckets WHERE project_id = $1),
+              key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
+              feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
+              flight AS (DELETE FROM flights WHERE project_id = $1)
+         DELETE FROM projects WHERE project_id = $1 AND slug = {MARK}"
+    );
+    connections.bulk(&sql, &[&id]).await.map(drop)
 }
 
 /// A project whose columns begin at number `first`.

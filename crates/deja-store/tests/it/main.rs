@@ -11,6 +11,7 @@ mod ahead;
 mod batches;
 mod crash;
 mod damage;
+mod deletions;
 mod faults;
 mod forgotten;
 mod full;

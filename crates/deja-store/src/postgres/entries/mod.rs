@@ -20,9 +20,9 @@ use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
 use tokio_postgres::Row;
 
-use super::PostgresStore;
 use super::connections::{Connections, Params};
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
+use super::{PostgresStore, projects};
 use crate::to_the_end;
 
 pub(super) use filter::{CONTEXT, Filter, has, passes, searched};
@@ -111,6 +111,9 @@ impl Entries for PostgresStore {
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        if let Err(error) = projects::finish_deletions(&self.connections).await {
+            tracing::warn!(%error, "the rest of a deleted project is deleted with the next sweep");
+        }
         remove::swept(&self.connections, now, limit).await
     }
 }
