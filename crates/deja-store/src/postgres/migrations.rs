@@ -43,6 +43,8 @@ const MIGRATIONS: &[(i32, &str)] = &[
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);
+/// Between two tries to be the replica that migrates.
+const TURN: Duration = Duration::from_millis(100);
 /// Any number will do as long as all versions of deja use the same one.
 const LOCK: i64 = 0x6465_6a61;
 
@@ -79,7 +81,10 @@ pub(super) async fn migrate(client: &mut Client) -> Result<Schema, Error> {
     }
     // Held by the session: it goes when the connection is closed, whatever happens.
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await?;
-    client.query("SELECT pg_advisory_lock($1)", &[&LOCK]).await?;
+    // A statement that waits keeps its snapshot, and a graph that is being built waits for all who have one.
+    while !client.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK]).await?.try_get::<_, bool>(0)? {
+        sleep(TURN).await;
+    }
     client
         .batch_execute(
             "CREATE TABLE IF NOT EXISTS migrations (version integer NOT NULL PRIMARY KEY, serves integer NOT NULL)",
