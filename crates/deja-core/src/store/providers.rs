@@ -14,8 +14,8 @@ pub trait ProviderConfigs: Send + Sync {
     /// that name, or one that answers one of its models.
     async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError>;
 
-    /// Replaces kind, URL, models, secret and permission of the provider with this project and name; holds for the
-    /// very next request. `false` if there is none; [`StoreError::Conflict`] if another provider of the project
+    /// Replaces kind, URL, models, secret and permission of the provider with this project, name and id;
+    /// holds for the very next request. `false` if there is none: it may have been removed, and another one of its name added since. [`StoreError::Conflict`] if another provider of the project
     /// answers one of the models.
     async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError>;
 

@@ -38,17 +38,18 @@ impl ProviderConfigs for PostgresStore {
         let parts = "done AS (
                 UPDATE providers SET base_url = $3, models = $4, sealed_secret = $5, allow_private = $6,
                        kind = $8
-                WHERE project_id = $1 AND name = $2 RETURNING 1),
+                WHERE project_id = $1 AND name = $2 AND provider_id = $9 RETURNING 1),
             dropped AS (
                 DELETE FROM provider_models
-                WHERE project_id = $1 AND provider = $2 AND model <> ALL ($7::bytea[])),
+                WHERE project_id = $1 AND provider = $2 AND model <> ALL ($7::bytea[])
+                      AND EXISTS (SELECT FROM done)),
             answers AS (
                 INSERT INTO provider_models (project_id, model, provider)
                 SELECT $1, asked.model, $2 FROM unnest($7::bytea[]) AS asked (model)
                 WHERE EXISTS (SELECT FROM done) AND NOT EXISTS (
                     SELECT FROM provider_models m
                     WHERE m.project_id = $1 AND m.model = asked.model AND m.provider = $2))";
-        Ok(self.write_provider(parts, provider, &[], change).await? > 0)
+        Ok(self.write_provider(parts, provider, &[&uuid(provider.id.as_bytes())], change).await? > 0)
     }
 
     async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {

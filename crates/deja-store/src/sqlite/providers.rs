@@ -58,7 +58,7 @@ impl ProviderConfigs for SqliteStore {
             let changed = connection.execute(
                 "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
                                 kind = ?7
-                         WHERE project_id = ?1 AND name = ?2",
+                         WHERE project_id = ?1 AND name = ?2 AND provider_id = ?8",
                 params![
                     project,
                     name,
@@ -67,6 +67,7 @@ impl ProviderConfigs for SqliteStore {
                     provider.sealed_secret,
                     provider.allow_private,
                     provider.kind.as_str(),
+                    provider.id.as_bytes(),
                 ],
             )?;
             if changed == 0 {

@@ -75,15 +75,19 @@ async fn updates_hold_and_keep_identity(mut store: Subject) {
     store.add_provider(&provider(1, "own", &["llama", "qwen"]), &change()).await.unwrap();
     let update = ProviderConfig {
         base_url: "https://new.example/v1".to_owned(),
+        id: provider(1, "own", &[]).id,
         ..provider(2, "own", &["qwen", "new"])
     };
     assert!(store.update_provider(&update, &change()).await.unwrap());
+    // It was removed and added again since somebody read it: its name is another's.
+    let other = provider(3, "own", &["other's"]);
+    assert!(!store.update_provider(&other, &change()).await.unwrap());
+    assert_eq!(store.provider_of(project_id(1), "other's").await.unwrap(), None);
     assert!(!store.update_provider(&provider(1, "other", &["x"]), &change()).await.unwrap());
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
     store.reopen().await;
-    let expected = ProviderConfig { id: provider(1, "own", &[]).id, ..update };
-    assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), Some(expected.clone()));
-    assert_eq!(store.providers(project_id(1)).await.unwrap(), [expected]);
+    assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), Some(update.clone()));
+    assert_eq!(store.providers(project_id(1)).await.unwrap(), [update]);
 }
 
 async fn updates_clash_by_model(store: Subject) {
@@ -120,7 +124,7 @@ async fn each_change_is_another_state(mut store: Subject) {
     let mut states = vec![first];
     store.add_provider(&provider(1, "own", &["llama"]), &change()).await.unwrap();
     states.push(admitted(&*store, &keys[0]).await);
-    store.update_provider(&provider(2, "own", &["llama"]), &change()).await.unwrap();
+    store.update_provider(&provider(1, "own", &["qwen2"]), &change()).await.unwrap();
     states.push(admitted(&*store, &keys[0]).await);
     store.add_provider(&provider(3, "other", &["qwen"]), &change()).await.unwrap();
     states.push(admitted(&*store, &keys[0]).await);

@@ -39,15 +39,16 @@ impl ProviderConfigs for MemoryStore {
 
     async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let this =
-            |other: &ProviderConfig| (other.project, &other.name) == (provider.project, &provider.name);
+        let this = |other: &ProviderConfig| {
+            (other.project, &other.name, other.id) == (provider.project, &provider.name, provider.id)
+        };
         let others = state.providers.iter().filter(|other| other.project == provider.project && !this(other));
         let clash = conflict(others, provider);
         let Some(kept) = state.providers.iter_mut().find(|other| this(other)) else { return Ok(false) };
         if let Some(clash) = clash {
             return Err(clash);
         }
-        *kept = ProviderConfig { id: kept.id, created: kept.created, ..provider.clone() };
+        *kept = ProviderConfig { created: kept.created, ..provider.clone() };
         Ok(state.note_if(true, change))
     }
 
