@@ -243,10 +243,7 @@ fn phrases_of_support_are_one() {
             ("Do I need a visa for Guinea?", "Do I need a visa for Papua New Guinea?"),
             ("I can't remember my PIN, what now?", "I can remember my PIN, what now?"),
             ("How do I build a docker image?", "How do I push a docker image?"),
-            (
-                "How do I remove a desktop app from a Mac?",
-                "How do I reinstall a desktop app on a Mac?",
-            ),
+            ("How do I remove a desktop app from a Mac?", "How do I reinstall a desktop app on a Mac?"),
             (
                 "Write a job ad for a part-time barista.",
                 "Write a job application for a part-time barista position.",

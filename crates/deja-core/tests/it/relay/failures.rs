@@ -10,10 +10,10 @@ use deja_core::audit::Actor;
 use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedder};
-use deja_core::engine::{NotAllowed, QueryError, Relay, Source};
+use deja_core::engine::{NotAllowed, QueryError, Relay, Relayed, Said, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
-use deja_core::project::Project;
+use deja_core::project::{OptIn, Project, ProjectSettings};
 use deja_core::provider::{Endpoint, FailureClass, Forwarded, ProviderError};
 use deja_core::store::{Audit, Entries, Projects};
 use deja_core::testing::change;
@@ -22,7 +22,7 @@ use futures::StreamExt as _;
 use futures::channel::mpsc::unbounded;
 
 use super::{as_stream, chunk, done, exact, relay, streamed, text};
-use crate::util::{Bench, chat_completion, failure, passed, plain, settle, vector};
+use crate::util::{Bench, chat_completion, complete, failure, passed, plain, settle, vector};
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored() {
@@ -398,4 +398,31 @@ async fn a_panic_while_an_answer_comes_is_an_error_for_its_readers_and_each_is_c
     bench.until("both are counted", |bench| bench.heard() == [Outcome::Error; 2]).await;
     assert_eq!(bench.engine.upstream_calls(), 0);
     assert_eq!(bench.provider.count(), 1);
+}
+
+#[tokio::test]
+async fn a_word_of_the_projects_model_is_paid_for_though_its_hit_cannot_be_given() {
+    let opt_ins = [OptIn::StoreToolCalls].into();
+    let settings =
+        ProjectSettings { guard_model: Some("cheap".into()), opt_ins, ..ProjectSettings::default() };
+    for fails in [false, true] {
+        let bench = Bench::with(settings.clone(), 10).await;
+        *bench.provider.passing.lock().unwrap() =
+            Arc::new(|_| Ok(plain(200, &chat_completion("cheap", "Let me see.", "tool_calls"))));
+        bench.provider.script(|_| async { Ok(complete("yes")) });
+        text(bench.live(relay("|How do I renew my fishing licence?")).await).await;
+        let one_call = bench.counted().await.totals.spent;
+        if fails {
+            *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Server)));
+        }
+        match bench.relay(relay("|How do I renew my fishing licence today?")).await {
+            Ok(Relayed::Live(live)) => drop(text(live).await),
+            answered => assert!(fails && answered.is_err(), "a hit that calls a tool"),
+        }
+        let told = bench.heard.4.lock().unwrap().clone();
+        let [(Said::Yes, word)] = told[..] else { panic!("{told:?}") };
+        assert!(word > NanoUsd::ZERO);
+        let calls = if fails { one_call } else { one_call.plus(one_call) };
+        assert_eq!(bench.counted().await.totals.spent, calls.plus(word), "{fails}");
+    }
 }
