@@ -201,11 +201,13 @@ fn without_hosts(all: &Config) -> Config {
 /// scanned.
 const GRAPH_STEPS: u32 = 5_000;
 
-/// What each connection is told first. The server gives up a little after the caller did, and notices a caller
-/// that is gone; a graph is searched until enough candidates pass the filter, or it took [`GRAPH_STEPS`]. Statements lock what they
-/// count on: serializable transactions, which a role or a database may ask for, would fail beside each other. A commit is on disk before it is acknowledged, whatever the role or the database sets:
-/// otherwise a crash brings a revoked key back. Nothing is compiled: up to version 17 the planner adds 10^10 to the cost of a plan with a sort that [`Connections::in_graph`]
-/// forbids, and takes a search of a millisecond for worth compiling, which takes a hundred.
+/// What each connection is told first. The server gives up a little after the caller did, and notices a caller that is
+/// gone; a graph is searched until enough candidates pass the filter, or it took [`GRAPH_STEPS`]. Statements lock what
+/// they count on: serializable transactions, which a role or a database may ask for, would fail beside each other. A
+/// commit is on disk before it is acknowledged, whatever the role or the database sets: otherwise a crash brings a
+/// revoked key back. Nothing is compiled: up to version 17 the planner adds 10^10 to the cost of a plan with a sort
+/// that [`Connections::in_graph`] forbids, and takes a search of a millisecond for worth compiling, which takes a
+/// hundred.
 ///
 /// [`Connections::in_graph`]: super::connections::Connections::in_graph
 fn session(settings: &PostgresSettings) -> String {
