@@ -25,8 +25,8 @@ pub(super) enum Turn<'a> {
     Found(Hit),
     /// Another process asked, and there is no entry.
     Unanswered(Unanswered),
-    /// Nobody can claim the flight, since there is an entry that this query does not take; or the call that it waited for is over,
-    /// and it would wait for a second one. It asks without a claim.
+    /// Nobody can claim the flight, since there is an entry that this query does not take; or it waited for two calls, and would wait
+    /// for a third one. It asks without a claim.
     Unclaimed,
 }
 
@@ -51,7 +51,8 @@ impl Engine {
     ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
-        let (mut awaited, mut waited, mut missed) = (None, false, false);
+        let (mut awaited, mut waited, mut missed) = (None::<FlightId>, false, false);
+        let mut was_taken_over = false;
         loop {
             match claims.claim(&flight, owner, LEASE, awaited, self.parts.clock.now()).await? {
                 Claimed::Ours => {
@@ -60,10 +61,14 @@ impl Engine {
                 Claimed::Unanswered(unanswered) => return Ok(Turn::Unanswered(unanswered)),
                 Claimed::Theirs(other) => {
                     waited = true;
-                    // How the first one's call ended was overwritten before this process looked, for notifications may be late or
-                    // lost; or its owner died. That may go on for ever. The own name means: somebody's call ended just now.
-                    if other != owner && *awaited.get_or_insert(other) != other {
-                        return Ok(Turn::Unclaimed);
+                    // The owner died, and another took over; or how its call ended was overwritten before this process looked, for
+                    // notifications may be late or lost. The second may go on for ever, so it is borne once. The own name means:
+                    // somebody's call ended just now.
+                    if other != owner && awaited.replace(other).is_some_and(|before| before != other) {
+                        if was_taken_over {
+                            return Ok(Turn::Unclaimed);
+                        }
+                        was_taken_over = true;
                     }
                     claims.released(&flight, other, LOOK_EVERY).await;
                 }
