@@ -66,14 +66,16 @@ impl Side<'_> {
 
     /// The same, be it a small word: "find".
     fn verb(&self) -> Option<&str> {
-        let small = || {
-            self.prompt
-                .function
-                .first()
-                .filter(|_| self.prompt.words.first().is_some_and(|word| word.place > 0))
-        };
-        let how = self.prompt.questions == question::HOW;
-        self.deed().map(|verb| verb.text.as_str()).or_else(|| small().filter(|_| how).map(String::as_str))
+        self.first_verb().filter(|_| self.prompt.questions == question::HOW)
+    }
+
+    /// The same, whatever is asked behind it: "how do I see which".
+    fn first_verb(&self) -> Option<&str> {
+        let word = self.prompt.words.first()?;
+        if word.slot == Some(Slot::Done) {
+            return Some(&word.text);
+        }
+        self.prompt.function.first().filter(|_| word.place > 0).map(String::as_str)
     }
 
     /// Whether a preposition that puts one thing on another is before the word at `at`.
@@ -92,16 +94,13 @@ impl Side<'_> {
 
     /// Whether it asks how to find out if, or of what, the other one's verb is done: "whether my disk is encrypted".
     fn learns_of(&self, other: &Side<'_>) -> bool {
-        let words = &self.prompt.words;
-        let first = words.first().filter(|word| word.place == 0).map(|word| &word.text);
-        let verb = first.or(self.prompt.function.first()).map(String::as_str);
         let learns = |verb| FINDS_OUT.contains(&verb) || LOOKS.contains(&verb);
         let done = |verb: &Word| {
             let is = |word: &Word| lexicon().class(&word.lead) & class::PASSIVE != 0;
-            words.iter().any(|word| word.stem == verb.stem && is(word))
+            self.prompt.words.iter().any(|word| word.stem == verb.stem && is(word))
         };
         self.prompt.question == question::HOW
-            && verb.is_some_and(learns)
+            && self.first_verb().is_some_and(learns)
             && other.deed().is_some_and(|verb| !learns(&verb.text) && done(verb))
     }
 }

@@ -71,7 +71,7 @@ impl Engine {
             if let Some((hit, opinion)) = self.look_again(&mut call).await? {
                 return Ok(Completed::Found(hit, opinion));
             }
-            return self.settle_or_ask(leader, &mut call, None).await;
+            return Ok(self.settle_or_ask(leader, &mut call, None).await);
         };
         let flight =
             FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
@@ -80,7 +80,7 @@ impl Engine {
         // Another process may take its time.
         let claimed = self.parts.cut.run_until_cancelled(claimed).await.ok_or(QueryError::Unfinished)?;
         let Some(turn) = call.query.or_open(claimed.map(Some))? else {
-            return self.settle_or_ask(leader, &mut call, None).await;
+            return Ok(self.settle_or_ask(leader, &mut call, None).await);
         };
         match turn {
             Turn::Found(hit) => Ok(Completed::Found(hit, None)),
@@ -91,14 +91,14 @@ impl Engine {
             Turn::Unclaimed => {
                 // It may have waited.
                 self.still_serves(&call.caller, &call.query).await?;
-                self.settle_or_ask(leader, &mut call, None).await
+                Ok(self.settle_or_ask(leader, &mut call, None).await)
             }
             Turn::Ours(claim) => {
                 let work = async {
                     if claim.waited {
                         self.still_serves(&call.caller, &call.query).await?;
                     }
-                    self.settle_or_ask(leader, &mut call, Some(&claim)).await
+                    Ok(self.settle_or_ask(leader, &mut call, Some(&claim)).await)
                 };
                 let completed = claim.hold(work).await;
                 if let Some(ended) = unanswered(&call, &completed) {
@@ -129,18 +129,13 @@ impl Engine {
     }
 
     /// Has the project's model decide where the guard is uncertain, and asks the provider if that gives no answer.
-    async fn settle_or_ask(
-        &self,
-        leader: &Leader,
-        call: &mut Call,
-        claim: Option<&Claim<'_>>,
-    ) -> Result<Completed, QueryError> {
+    async fn settle_or_ask(&self, leader: &Leader, call: &mut Call, claim: Option<&Claim<'_>>) -> Completed {
         let (hit, opinion) = self.second_opinion(call).await;
         call.near.opinion = opinion;
-        Ok(match hit {
+        match hit {
             Some(hit) => Completed::Found(hit, opinion),
             None => self.ask_or_fail(leader, call, claim).await,
-        })
+        }
     }
 
     /// Asks the provider. What the project's model said before is paid for without an answer, too.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use deja_core::admin::keys::Expiry;
 use deja_core::admin::tokens::Shown;
 use deja_core::admin::{
-    Admin, AdminError, PasswordHasher, Prices, SecretSealer, operators, sessions, tokens,
+    Acting, Admin, AdminError, PasswordHasher, Prices, SecretSealer, operators, sessions, tokens,
 };
 use deja_core::audit::Actor;
 use deja_core::clock::Clock;
@@ -120,14 +120,18 @@ async fn who_asks_is_known_though_their_use_cannot_be_noted() {
     assert!(matches!(tokens::find(&admin, &token).await.unwrap(), Shown::Of(who) if who == ada));
 }
 
+async fn make_two_owners(by: &Acting<'_>) {
+    for email in ["boss@example.com", "fired@example.com"] {
+        operators::create(by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn who_was_read_before_being_disabled_or_made_a_member_changes_nothing_for_owners() {
     let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
     let admin = over(&store, &clock);
     let by = admin.acting(Actor::Cli);
-    for email in ["boss@example.com", "fired@example.com"] {
-        operators::create(&by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
-    }
+    make_two_owners(&by).await;
     let listed = operators::list(&by).await.unwrap();
     let fired = listed.iter().find(|operator| operator.email.as_str() == "fired@example.com").unwrap();
     let early = admin.acting_for(fired);
@@ -150,9 +154,7 @@ async fn a_link_that_was_stored_after_its_maker_was_disabled_does_not_work() {
     let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
     let admin = over(&store, &clock);
     let by = admin.acting(Actor::Cli);
-    for email in ["boss@example.com", "fired@example.com"] {
-        operators::create(&by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
-    }
+    make_two_owners(&by).await;
     let fired = operators::set(&by, "fired@example.com", None, Some(true)).await.unwrap();
     let token = PlainToken::generate(&SystemEntropy).unwrap();
     let friend = "friend@example.com".parse().unwrap();

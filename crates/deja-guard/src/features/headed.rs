@@ -26,7 +26,6 @@ fn has_head(shorter: &Prompt, longer: &Prompt, more: &[usize]) -> bool {
     if longer.length > LONG
         || first == 0
         || last - first >= MOST
-        || more.len() != last - first + 1
         || frame(shorter, false) != frame(longer, false)
     {
         return false;

@@ -10,9 +10,8 @@ use super::page::Visit;
 /// What is sealed in a form.
 const BEFORE: &str = "settings that a form was filled with";
 
-/// What a form changes.
+/// Which settings a form changes.
 pub(super) struct Touched {
-    pub(super) patch: ProjectPatch,
     names: Vec<String>,
     /// Of these, what has another value than the form was filled with, and another than it asks for.
     overtaken: Vec<String>,
@@ -30,23 +29,15 @@ pub(super) fn touched(
     patch: ProjectPatch,
     before: &str,
     now: &ProjectPatch,
-) -> Result<Touched, ConsoleError> {
+) -> Result<(ProjectPatch, Touched), ConsoleError> {
     let Some(before) = visit.open_filled::<Map<String, Value>>(BEFORE, before) else {
-        return Ok(Touched { patch, names: Vec::new(), overtaken: Vec::new() });
+        return Ok((patch, Touched { names: Vec::new(), overtaken: Vec::new() }));
     };
     let (mut wanted, now) = (values(&patch)?, values(now)?);
     wanted.retain(|name, value| before.get(name) != Some(value));
     let sent = wanted.iter().filter(|(_, value)| !value.is_null());
-    let is_overtaken = |name: &String, value: &Value| {
-        let now = now.get(name);
-        now != before.get(name) && now != Some(value)
-    };
-    let overtaken = sent.clone().filter(|(name, value)| is_overtaken(name, value));
-    let (names, overtaken) = (
-        sent.clone().map(|(name, _)| name.clone()).collect(),
-        overtaken.map(|(name, _)| name.clone()).collect(),
-    );
-    Ok(Touched { patch: from_value(Value::Object(wanted)).map_err(ConsoleError::failed)?, names, overtaken })
+    let touched = Touched::of(&before, sent, &now);
+    Ok((from_value(Value::Object(wanted)).map_err(ConsoleError::failed)?, touched))
 }
 
 fn values(patch: &ProjectPatch) -> Result<Map<String, Value>, ConsoleError> {
@@ -54,34 +45,46 @@ fn values(patch: &ProjectPatch) -> Result<Map<String, Value>, ConsoleError> {
 }
 
 impl Touched {
+    /// `wanted` are settings that a form asks for.
+    pub(super) fn of<'a>(
+        before: &Map<String, Value>,
+        wanted: impl Iterator<Item = (&'a String, &'a Value)>,
+        now: &Map<String, Value>,
+    ) -> Self {
+        let touched = wanted.filter(|(name, value)| before.get(*name) != Some(value));
+        let (mut names, mut overtaken) = (Vec::new(), Vec::new());
+        for (name, value) in touched {
+            let now = now.get(name);
+            if now != before.get(name) && now != Some(value) {
+                overtaken.push(name.clone());
+            }
+            names.push(name.clone());
+        }
+        Self { names, overtaken }
+    }
+
     /// What the form has in this setting: what was typed if it was touched, and otherwise what the project has now.
     pub(super) fn or_now<T>(&self, name: &str, typed: T, now: T) -> T {
         if self.names.iter().any(|touched| touched == name) { typed } else { now }
     }
 
-    /// What is wrong with it, if something was changed meanwhile; `told` gives the field of a setting, its name and its present value.
+    /// What is wrong with it, if something was changed meanwhile; `told` gives the field of a setting, its name and its present
+    /// value.
     pub(super) fn problem(
         &self,
         told: impl Fn(&str) -> (&'static str, &'static str, String),
     ) -> Option<Problem> {
         let all: Vec<_> = self.overtaken.iter().map(|name| told(name)).collect();
-        all.first().map(|(field, ..)| changed_meanwhile(field, &all))
+        let (field, ..) = all.first()?;
+        let each = all.iter().map(|(_, name, now)| match now.as_str() {
+            "" => format!("{name} (now empty)"),
+            now => format!("{name} (now {now})"),
+        });
+        let each = each.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "Changed meanwhile, by somebody else or in another window: {each}. Nothing was saved. What you typed is \
+             still here: save again to put it in place of that."
+        );
+        Some(Problem::of(field, text))
     }
-}
-
-/// Says which settings were changed meanwhile: each with its field, its name and its present value.
-pub(super) fn changed_meanwhile(
-    field: &'static str,
-    all: &[(&'static str, &'static str, String)],
-) -> Problem {
-    let each = all.iter().map(|(_, name, now)| match now.as_str() {
-        "" => format!("{name} (now empty)"),
-        now => format!("{name} (now {now})"),
-    });
-    let each = each.collect::<Vec<_>>().join(", ");
-    let text = format!(
-        "Changed meanwhile, by somebody else or in another window: {each}. Nothing was saved. What you typed is still \
-         here: save again to put it in place of that."
-    );
-    Problem::of(field, text)
 }

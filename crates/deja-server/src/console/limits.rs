@@ -3,9 +3,10 @@
 use deja_core::project::{Project, Tier};
 use deja_core::rate_limit::Quota;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::error::ConsoleError;
-use super::filled::changed_meanwhile;
+use super::filled::Touched;
 use super::form::{Problem, at, number};
 use super::format;
 use super::page::Visit;
@@ -50,7 +51,7 @@ impl Limits {
 
     /// The limits of a project, for a form that is sent back.
     pub(super) fn kept_in_mind(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
-        Ok(Self { before: visit.seal_filled(BEFORE, &values_of(project))?, ..Self::of(project) })
+        Ok(Self { before: visit.seal_filled(BEFORE, &by_name(values_of(project)))?, ..Self::of(project) })
     }
 
     /// The tiers, as a form offers them.
@@ -72,42 +73,36 @@ impl Limits {
         visit: &Visit,
         project: &Project,
     ) -> Result<Result<Values, Problem>, ConsoleError> {
-        let (typed, now) = match self.read() {
-            Ok(typed) => (typed, values_of(project)),
+        let typed = match self.read() {
+            Ok(typed) => typed,
             Err(problem) => return Ok(Err(problem)),
         };
-        let Some(before) = visit.open_filled::<Values>(BEFORE, &self.before) else { return Ok(Ok(typed)) };
-        let shown = Self::kept_in_mind(visit, project)?;
-        let touched = [typed.0 != before.0, typed.1 != before.1, typed.2 != before.2];
-        let changed = [
-            now.0 != before.0 && now.0 != typed.0,
-            now.1 != before.1 && now.1 != typed.1,
-            now.2 != before.2 && now.2 != typed.2,
-        ];
-        let told = [
-            ("tier", "tier", title(now.0).to_owned()),
-            ("per_minute", "requests a minute", shown.per_minute.clone()),
-            ("burst", "requests at once", shown.burst.clone()),
-        ];
-        let overtaken = told.into_iter().zip(touched.into_iter().zip(changed));
-        let overtaken: Vec<_> =
-            overtaken.filter(|(_, (touched, changed))| *touched && *changed).map(|(told, _)| told).collect();
-        let [tier, per_minute, burst] = touched;
-        if let Some((field, ..)) = overtaken.first() {
-            let or_now =
-                |touched: bool, typed: &String, now: String| if touched { typed.clone() } else { now };
+        let Some(before) = visit.open_filled(BEFORE, &self.before) else { return Ok(Ok(typed)) };
+        let (now, shown) = (values_of(project), Self::kept_in_mind(visit, project)?);
+        let wanted = by_name(typed);
+        // In the order of the form: an error is about the first.
+        let in_order =
+            ["tier", "per_minute", "burst"].into_iter().filter_map(|name| wanted.get_key_value(name));
+        let touched = Touched::of(&before, in_order, &by_name(now));
+        let problem = touched.problem(|name| match name {
+            "tier" => ("tier", "tier", title(now.0).to_owned()),
+            "per_minute" => ("per_minute", "requests a minute", shown.per_minute.clone()),
+            _ => ("burst", "requests at once", shown.burst.clone()),
+        });
+        if let Some(problem) = problem {
+            let typed = std::mem::take(self);
             *self = Self {
-                tier: or_now(tier, &self.tier, shown.tier),
-                per_minute: or_now(per_minute, &self.per_minute, shown.per_minute),
-                burst: or_now(burst, &self.burst, shown.burst),
+                tier: touched.or_now("tier", typed.tier, shown.tier),
+                per_minute: touched.or_now("per_minute", typed.per_minute, shown.per_minute),
+                burst: touched.or_now("burst", typed.burst, shown.burst),
                 before: shown.before,
             };
-            return Ok(Err(changed_meanwhile(field, &overtaken)));
+            return Ok(Err(problem));
         }
         Ok(Ok((
-            if tier { typed.0 } else { now.0 },
-            if per_minute { typed.1 } else { now.1 },
-            if burst { typed.2 } else { now.2 },
+            touched.or_now("tier", typed.0, now.0),
+            touched.or_now("per_minute", typed.1, now.1),
+            touched.or_now("burst", typed.2, now.2),
         )))
     }
 
@@ -129,6 +124,12 @@ pub(super) fn requests(what: &str, text: &str) -> Result<Option<u32>, String> {
 fn values_of(project: &Project) -> Values {
     let own = project.custom_quota;
     (project.tier, own.map(Quota::per_minute), own.map(Quota::burst))
+}
+
+/// The same by the names of the settings.
+fn by_name((tier, per_minute, burst): Values) -> Map<String, Value> {
+    let named = [("tier", tier.as_str().into()), ("per_minute", per_minute.into()), ("burst", burst.into())];
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A tier's name for people.

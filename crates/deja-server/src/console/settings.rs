@@ -171,13 +171,14 @@ pub(super) async fn post(
     let (project, mut read) = (visit.project()?, form.read());
     if let Ok(patch) = read {
         let now = SettingsForm::of(&project);
-        let touched = filled::touched(&visit, patch, &form.before, &now.read().unwrap_or_default())?;
+        let filled = now.read().unwrap_or_default();
+        let (patch, touched) = filled::touched(&visit, patch, &form.before, &filled)?;
         read = match touched.problem(|name| now.told(name)) {
             Some(problem) => {
                 form = form.or_now(now, &touched);
                 Err(problem)
             }
-            None => Ok(touched.patch),
+            None => Ok(patch),
         };
     }
     let losses = match &read {

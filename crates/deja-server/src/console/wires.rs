@@ -127,13 +127,13 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
     if let Ok(patch) = read {
         let now = WiresForm::of(&project.settings);
         let filled = now.read().unwrap_or_default();
-        let touched = filled::touched(&visit, patch, &form.before, &filled)?;
+        let (patch, touched) = filled::touched(&visit, patch, &form.before, &filled)?;
         read = match touched.problem(|name| now.told(name)) {
             Some(problem) => {
                 form = form.or_now(now, &touched, filled::seal(&visit, &filled)?);
                 Err(problem)
             }
-            None => Ok(touched.patch),
+            None => Ok(patch),
         };
     }
     let patch = match read {
