@@ -2,8 +2,8 @@
 //! Off unless a collector is named; then nothing of this costs anything. No span holds a prompt, an answer or a key: of
 //! an address the route is told, and not the path.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use axum::body::{Body, HttpBody as _};
 use axum::extract::MatchedPath;
@@ -72,8 +72,9 @@ impl Traces {
         let callers = TraceContextPropagator::new()
             .extract_with_context(&Context::new(), &Traceparent(request.headers()));
         let span = self.tracer.span_builder(name).with_kind(SpanKind::Server).with_attributes(attributes);
-        let span = span.start_with_context(&*self.tracer, &callers);
-        Some(Served(callers.with_span(span)))
+        let span = callers.with_span(span.start_with_context(&*self.tracer, &callers));
+        let ends = Arc::new(Ends { span: span.clone(), at: OnceLock::new() });
+        Some(Served { context: span.with_value(Arc::clone(&ends)), ends })
     }
 
     /// Sends what waits, and ends.
@@ -128,18 +129,37 @@ impl Extractor for Traceparent<'_> {
     }
 }
 
-/// The span of a request that is being served. It ends with the last byte of the answer.
-pub struct Served(Context);
+/// The span of a request that is being served.
+pub struct Served {
+    /// Holds `ends`.
+    context: Context,
+    ends: Arc<Ends>,
+}
+
+/// Ends a span at the last byte of the answer. Who counts a request may do so after that: the span is sent when the last of them
+/// has told the span what became of the request.
+struct Ends {
+    span: Context,
+    at: OnceLock<SystemTime>,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let Some(at) = self.at.get() {
+            self.span.span().end_with_timestamp(*at);
+        }
+    }
+}
 
 impl Served {
     /// What the request is answered in.
     pub fn context(&self) -> Context {
-        self.0.clone()
+        self.context.clone()
     }
 
     /// Takes in how it was answered.
     pub fn answered(self, response: Response) -> Response {
-        let span = self.0.span();
+        let span = self.context.span();
         let status = response.status();
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
         let told = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
@@ -166,8 +186,10 @@ impl Served {
 }
 
 impl Drop for Served {
+    #[expect(clippy::disallowed_methods, reason = "the span began by the clock of the process")]
     fn drop(&mut self) {
-        self.0.span().end();
+        // Nobody else sets it.
+        let _first = self.ends.at.set(SystemTime::now());
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
 use tokio::runtime::Handle;
 
@@ -95,6 +96,8 @@ pub(super) struct Counting<'a> {
     started: Instant,
     pub course: Course,
     is_counted: bool,
+    /// That of the query's span. It is not current when the query is dropped with its connection.
+    context: Context,
 }
 
 impl<'a> Counting<'a> {
@@ -105,7 +108,7 @@ impl<'a> Counting<'a> {
         started: Instant,
     ) -> Self {
         let (query, course) = (Arc::clone(query), Course::default());
-        Self { engine, caller, query, started, course, is_counted: false }
+        Self { engine, caller, query, started, course, is_counted: false, context: Context::current() }
     }
 
     /// Counts the query with its end. A provider's answer that is `unsent` is paid for all the same.
@@ -164,6 +167,7 @@ impl Drop for Counting<'_> {
         if self.is_counted {
             return;
         }
+        let _current = self.context.clone().attach();
         match self.course.leads.take() {
             Some(call) => self.count_after(call, None),
             None => self.count(Err(&QueryError::Unfinished), None),

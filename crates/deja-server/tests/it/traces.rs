@@ -1,5 +1,7 @@
 //! Traces: what a collector gets.
 
+use std::time::Duration;
+
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
@@ -8,7 +10,7 @@ use serde_json::json;
 use crate::util::collector::{Collector, number, text, texts};
 use crate::util::provider::{INPUT_TOKENS, OUTPUT_TOKENS};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Reaction, Tenant};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -191,6 +193,27 @@ fn a_stream_is_a_span_until_its_last_byte() {
     let declined = below(&spans, ended(&spans, CHAT, "error"))[0];
     assert_eq!(number(&declined.attributes, "http.response.status_code"), Some(429));
     assert_eq!(text(&declined.attributes, "error.type").as_deref(), Some("429"));
+}
+
+#[test]
+fn what_became_of_a_request_stands_in_its_span_though_its_client_had_gone() {
+    let (provider, collector, gate) = (FakeProvider::start(), Collector::start(), Gate::default());
+    let mut deja = traced(&provider, &collector);
+    provider.on("a hang-up", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("No answer.".into()))));
+    {
+        let tenant = Tenant::create(&deja, "hung-up", &[]);
+        let client = tenant.begin(&json!({"prompt": "What is a hang-up?", "model": MODEL}));
+        provider.wait_for_calls("a hang-up", 1);
+        drop(client);
+    }
+    // Time for deja to notice. If it needs more, the test shows less and does not fail.
+    std::thread::sleep(Duration::from_millis(300));
+    gate.open();
+    assert!(deja.stop().success(), "{}", deja.log());
+
+    let spans = collector.spans();
+    let miss = ended(&spans, PATH, "miss");
+    assert_eq!(below(&spans, miss).len(), 1, "{spans:#?}");
 }
 
 #[test]
