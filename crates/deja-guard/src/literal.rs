@@ -11,6 +11,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use unicode_normalization::char::decompose_canonical;
+
 use crate::code::{asks_about_layout, stands_in};
 use crate::prompt::Prompt;
 use crate::scan::Piece;
@@ -226,8 +228,8 @@ fn levels(far: &[usize]) -> Option<Vec<usize>> {
     far.iter().map(|far| stands_in(&mut open, *far).then(|| open.len() - 1)).collect()
 }
 
-/// The words of `text` that are not read, in lower case. In an English text those are all that are not of Latin letters;
-/// elsewhere what no script has.
+/// The words of `text` that are not read, in lower case. In an English text those are all that are not of Latin letters, and
+/// those with a mark that no letter has: "x̄". Elsewhere it is what no script has.
 fn unread(text: &str, english: bool) -> Vec<String> {
     let is_strange = |c: char| !c.is_ascii() && (is_sign(c) || english && !is_latin(c));
     let words = text.split(|c: char| !(c.is_alphanumeric() || is_strange(c)));
@@ -245,24 +247,6 @@ fn is_raised(word: &str) -> bool {
         && !matches!(unit, "mm" | "cm" | "dm" | "m" | "km" | "in" | "ft" | "yd" | "mi" | "s")
 }
 
-/// Letters with marks upon them, behind the letter that they are without: the tokenizer drops the marks.
-const MARKED: [&str; 14] = [
-    "aàáâãäåāăą",
-    "cçćĉċč",
-    "dďđ",
-    "eèéêëēĕėęě",
-    "gĝğġģ",
-    "iìíîïĩīĭį",
-    "nñńņň",
-    "oòóôõöøōŏő",
-    "rŕŗř",
-    "sśŝşšș",
-    "tţťț",
-    "uùúûüũūŭůűų",
-    "yýÿŷ",
-    "zźżž",
-];
-
 /// A word with an accent, in lower case.
 #[derive(Clone, Debug)]
 pub(crate) struct Accented {
@@ -271,12 +255,20 @@ pub(crate) struct Accented {
     named: bool,
 }
 
-/// The letter without its accent.
+/// The Latin letter without its marks, which the tokenizer drops, and without the stroke of đ and ø.
 pub(crate) fn bare(c: char) -> char {
-    if !('\u{c0}'..'\u{220}').contains(&c) {
-        return c;
+    match c {
+        'đ' => 'd',
+        'ø' => 'o',
+        '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => {
+            let mut first = None;
+            decompose_canonical(c, |part| {
+                first.get_or_insert(part);
+            });
+            first.unwrap_or(c)
+        }
+        _ => c,
     }
-    MARKED.iter().find(|letters| letters.contains(c)).and_then(|letters| letters.chars().next()).unwrap_or(c)
 }
 
 /// The words of `text` that have an accent.
@@ -348,7 +340,7 @@ fn numbers(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether it is among what the tokenizer spells or drops: Latin letters, marks upon them, blanks, what cannot be seen.
+/// Whether it is among what the tokenizer spells, or drops and says nothing: Latin letters, blanks, what cannot be seen.
 fn is_latin(c: char) -> bool {
     let letter = matches!(c, '\u{aa}'..='\u{131}' | '\u{134}'..='\u{137}' | '\u{139}'..='\u{13e}' | '\u{141}'..='\u{148}'
         | '\u{14a}'..='\u{165}' | '\u{168}'..='\u{17e}' | '\u{1a0}'..='\u{1a1}' | '\u{1af}'..='\u{1b0}'
@@ -357,15 +349,20 @@ fn is_latin(c: char) -> bool {
     letter || c.is_whitespace() || c.is_control() || is_hidden(c) || READ.contains(c)
 }
 
-/// Marks upon letters, joiners, directions, variants: dropped by the tokenizer.
+/// Marks upon letters, dropped by the tokenizer.
+fn is_upon(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
+/// Joiners, directions, variants: dropped by the tokenizer.
 fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
 /// The characters of a text that shows nothing but the end of a sentence: there is no other to compare.
 fn unseen(text: &str) -> Option<String> {
-    let unseen = |c: &char| is_hidden(*c) || c.is_control() && !c.is_whitespace();
+    let unseen = |c: &char| is_hidden(*c) || is_upon(*c) || c.is_control() && !c.is_whitespace();
     let shows = |c: char| !(unseen(&c) || c.is_whitespace() || matches!(c, '.' | '?' | '!'));
     let characters: String = text.chars().filter(unseen).collect();
     (!characters.is_empty() && !text.contains(shows)).then_some(characters)
@@ -417,10 +414,11 @@ mod tests {
         assert_eq!(unread_of("Is 5 ✅ or not? Thanks🙏!", true), "✅ thanks🙏");
         assert_eq!(unread_of("∀x P(x), 3 × 4 ± 1", true), "∀x ±");
         assert_eq!(unread_of("5² or x¹ (a + b)³ on 7 m²", true), "5² x¹ ³");
+        assert_eq!(unread_of("Is x\u{304} the mean of x?", true), "x\u{304}");
         assert_eq!(unread_of("the meaning of 鑫 and of Ωmega", true), "鑫");
         assert_eq!(unread_of("鑫 означает?", false), "");
         assert_eq!(unread_of("¿Cuánto cuesta «Niño»… a 5 °C – 7 m² (½)?", true), "");
-        assert_eq!(unread_of("“It’s” e\u{301}t\u{e9}, zero\u{200b}width, 90\u{a0}%, 5 €", true), "");
+        assert_eq!(unread_of("“It’s” été, zero\u{200b}width, 90\u{a0}%, 5 €", true), "");
         let key = "aB3".repeat(14);
         assert_eq!(unread_of(&format!("{key} and {}", &key[..40]), true), key.to_lowercase());
         assert_eq!(unread_of(&"ประเทศไทย".repeat(20), false), "");

@@ -1,14 +1,20 @@
-//! Characters that only look another way: full-width digits, what cannot be seen within a word, the arrow of a menu, decimal
-//! marks without a zero, the signs of feet and inches. Full-width letters stay as they are: the embedder does not read them, and
+//! Characters that only look another way: letters written apart from their marks, full-width digits, what cannot be seen within a
+//! word, the arrow of a menu, decimal marks without a zero, the signs of feet and inches. Full-width letters stay as they are: the embedder does not read them, and
 //! words in them have to be the same.
 
 use std::borrow::Cow;
 
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+
 /// The text with the plain characters in their place. In code each character counts.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let strange = |c: char| is_hidden(c) || is_wide(c) || c == '→';
-    if text.is_ascii() || text.contains('`') || !text.contains(strange) {
+    if text.is_ascii() || text.contains('`') {
         return Cow::Borrowed(text);
+    }
+    let text = composed(text);
+    if !text.contains(strange) {
+        return text;
     }
     let mut plain = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -26,6 +32,14 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(plain)
+}
+
+/// The text in Unicode's form NFC (UAX 15): a letter and the marks that follow it are one character where there is one.
+fn composed(text: &str) -> Cow<'_, str> {
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
+    }
 }
 
 /// How far full-width digits stand behind those of ASCII.

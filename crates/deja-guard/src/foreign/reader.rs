@@ -1,5 +1,7 @@
 //! Reads a text that passes by proof only, character by character.
 
+use unicode_normalization::char::is_combining_mark;
+
 use super::characters::{courtesy, ideograph, is_hiragana, request, unspaced};
 use super::marks::{currency_code, digit, separator, sign, unit_sign};
 use super::{
@@ -12,9 +14,10 @@ use crate::languages::{
 };
 use crate::scan::fraction;
 
-/// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
+/// Marks upon letters that are no letters of their own: the nukta and the virama of Indic scripts, accents that no letter has. The
+/// tokenizer drops them. Variation selectors say nothing.
 fn combines(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{93c}' | '\u{94d}')
+    !c.is_ascii() && is_combining_mark(c) && !unspaced(c) && !matches!(c, '\u{fe00}'..='\u{fe0f}')
 }
 
 fn before_number(rest: &[char]) -> bool {
@@ -246,7 +249,7 @@ impl Reader {
             } else {
                 self.out.unit(name, &mut self.amount);
             }
-        } else if let Some(sign) = sign(&self.chars, begin) {
+        } else if let Some(sign) = sign(&self.chars, begin).or(combines(c).then_some(c)) {
             self.settle();
             self.out.push(sign.to_string());
         }

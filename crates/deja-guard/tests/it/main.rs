@@ -20,6 +20,7 @@ mod kinds;
 mod korean;
 mod layout;
 mod lines;
+mod marks;
 mod measures;
 mod messages;
 mod moved;
