@@ -24,6 +24,7 @@ mod answer;
 mod apart;
 mod asked;
 mod beside;
+mod cased;
 mod changed;
 mod code;
 mod denial;

@@ -6,6 +6,7 @@ use crate::answer::Answer;
 use crate::apart::Slot;
 use crate::asked::Asked;
 use crate::beside;
+use crate::cased::Cased;
 use crate::code::Code;
 use crate::denial::{Denied, denied};
 use crate::exchange::Said;
@@ -217,6 +218,7 @@ pub struct Prompt {
     pub(crate) equated: bool,
     /// Words with accents of an English prompt.
     pub(crate) accented: Vec<Accented>,
+    pub(crate) cased: Cased,
     pub(crate) code: Code,
     /// What it says beside its blocks of code, if it has some.
     pub(crate) beside_code: Option<Box<Prompt>>,
@@ -301,6 +303,7 @@ impl Prompt {
             text: (beside::may_have_parts(text, length) && foreign.is_none()).then(|| text.into()),
             literals,
             equated: false,
+            cased: if foreign.is_none() { Cased::read(text) } else { Cased::default() },
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,
             code,

@@ -184,7 +184,8 @@ fn judged(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
         (Some(x), Some(y)) if asked.code.same_blocks(&candidate.code) => (&**x, &**y),
         _ => (asked, candidate),
     };
-    if !is_same_text && (!x.literals.agree(&y.literals) || respelled(x, y)) {
+    let is_literal = is_same_text || x.literals.agree(&y.literals) && !respelled(x, y);
+    if !is_literal || x.cased.differs(&y.cased, x.key == y.key) {
         return Verdict::UNPROVED;
     }
     if terms.threshold < LOWEST_THRESHOLD || is_same_text {

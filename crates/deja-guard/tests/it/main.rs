@@ -8,6 +8,7 @@ mod answers;
 mod apart;
 mod bare;
 mod beside;
+mod cased;
 mod changed;
 mod code;
 mod denials;
