@@ -20,8 +20,8 @@ pub use endpoint::{Endpoint, Wire};
 pub use error::{ErrorKind, error_body, interruption, next_sequence};
 pub use filter::UsageFilter;
 pub use identity::{
-    Asked, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, STORED_RESPONSE, beside_question,
-    identify,
+    Asked, Demand, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, STORED_RESPONSE,
+    beside_question, identify,
 };
 pub use record::{
     Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,

@@ -19,6 +19,8 @@ pub enum NotStored {
     Empty,
     /// There is more than one choice.
     ManyChoices,
+    /// It is not what the request demands.
+    NotAsAsked,
     /// It cannot be given again as it was.
     NotRenderable,
     /// It is too large to be recorded, or there were too many at once.
@@ -40,6 +42,7 @@ impl NotStored {
             Self::UnknownFinish => "unknown_finish_reason",
             Self::Empty => "empty",
             Self::ManyChoices => "many_choices",
+            Self::NotAsAsked => "not_as_asked",
             Self::NotRenderable => "not_renderable",
             Self::NotRecorded => "not_recorded",
             Self::NotWanted => "not_wanted",

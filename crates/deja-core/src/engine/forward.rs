@@ -165,20 +165,24 @@ impl Engine {
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
-        let record =
-            reading_answer(call.caller.project.id, whole, move |body| record(wire, came.streamed, body))
-                .await;
-        let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
+        let demand = wired.demand;
+        let record = reading_answer(call.caller.project.id, whole, move |body| {
+            let record = record(wire, came.streamed, body)?;
+            Ok((demand.is_met_by(&record.completion), record))
+        });
+        let (is_met, record) = match record.await.ok_or(QueryError::Unfinished)? {
             Ok(record) => record,
             Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined(None)),
             Err(_) => return Err(QueryError::Unfinished),
         };
+        let Record { body, completion, renderable } = record;
         upstream.answered(Ok(&completion));
         upstream.end();
         let verdict = wired.stores().and_then(|()| match may_store(&completion) {
             Err(NotStored::ToolCalls) if keeps_calls(call) => Ok(()),
             verdict => verdict,
         });
+        let verdict = verdict.and(if is_met { Ok(()) } else { Err(NotStored::NotAsAsked) });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
         let told = completion.usage;
         let entry = self.entry_of(call, &buffer.head.provider, completion, Some(body)).await?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Identity, Mode, Rendering, STORED_RESPONSE, render};
+use deja_wire::{Demand, Identity, Mode, Rendering, STORED_RESPONSE, render};
 use opentelemetry::context::FutureExt as _;
 
 use crate::audit::{Actor, Change};
@@ -91,6 +91,8 @@ pub struct Wired {
     pub(super) rendering: Rendering,
     /// The hash of the labels that its provider repeats in the answer.
     labels: Option<[u8; 32]>,
+    /// What the answer has to be.
+    pub(super) demand: Demand,
     pub(super) forward: Forward,
     pub(super) control: Control,
 }
@@ -159,9 +161,9 @@ impl Relay {
         let parameters = std::mem::take(&mut self.identity.parameters);
         let scope = self.scope(project, parameters);
         let Self { identity, forward, threshold, control, context, request } = self;
-        let Identity { mode, model, hash, text, reasons, rendering, labels, .. } = identity;
+        let Identity { mode, model, hash, text, reasons, rendering, labels, demand, .. } = identity;
         let hash = PromptHash(hash);
-        let wired = Wired { mode, hash, scope, reasons, rendering, labels, forward, control };
+        let wired = Wired { mode, hash, scope, reasons, rendering, labels, demand, forward, control };
         Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)), room: None }
     }
 }

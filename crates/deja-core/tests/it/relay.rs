@@ -18,7 +18,7 @@ use deja_core::money::NanoUsd;
 use deja_core::project::{HitUsage, OptIn, ProjectSettings};
 use deja_core::provider::{AllowedHeaders, Endpoint, Forward, Forwarded, ProviderError};
 use deja_core::store::Usage as _;
-use deja_wire::{Identity, Mode, Rendering, Wire};
+use deja_wire::{Demand, Identity, Mode, Rendering, Wire};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
@@ -38,6 +38,7 @@ pub fn relay(text: &str) -> Relay {
         reasons: Vec::new(),
         rendering: Rendering::default(),
         labels: None,
+        demand: Demand::default(),
     };
     let forward = Forward {
         endpoint: Endpoint::Chat,

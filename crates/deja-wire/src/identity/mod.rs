@@ -1,6 +1,7 @@
 //! What makes two requests the same.
 
 mod chat;
+mod demand;
 mod document;
 mod gemini;
 mod messages;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::{Endpoint, Wire};
+pub use demand::Demand;
 use document::{Document, Sink, Value};
 use place::{Place, Verdict};
 pub use reason::STORED_RESPONSE;
@@ -129,6 +131,8 @@ pub struct Identity {
     /// In Responses: the SHA-256 of the members that the provider repeats in its answer, if there are any. Other callers who get
     /// the answer must not see them. They play no part in the comparison.
     pub labels: Option<[u8; 32]>,
+    /// What the answer has to be. The comparison covers the members that say so.
+    pub demand: Demand,
 }
 
 /// Tells what a request is to the cache. An error is one that no provider could read either.
@@ -159,6 +163,7 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
         reasons: Vec::new(),
         rendering: rendering(asked.endpoint, body),
         labels: None,
+        demand: Demand::default(),
     };
     let bypass = |reason| Ok(Identity { reasons: vec![reason], ..identity.clone() });
     let Some(layout) = layout(asked.endpoint) else { return bypass(reason::NOT_CACHED) };
@@ -191,7 +196,7 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
     }
 
     let labels = if wire == Wire::Responses { responses::labels(body) } else { None };
-    let identity = Identity { labels, ..identity };
+    let identity = Identity { labels, demand: Demand::of(wire, body), ..identity };
     let request = Request { asked, options, layout, body, query };
     let turns = Turns::read(layout, body);
     let question = match (turns.question(options), turns.instructions(options)) {

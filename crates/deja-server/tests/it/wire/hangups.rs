@@ -30,7 +30,7 @@ fn opening(wire: Wire) -> &'static str {
 }
 
 /// A question with a tool that may be called.
-fn with_tool(wire: Wire, text: &str) -> Value {
+pub(super) fn with_tool(wire: Wire, text: &str) -> Value {
     let (path, model) = place(wire);
     let mut body = question(path, model, text, true);
     let schema = json!({"type": "object", "properties": {}});

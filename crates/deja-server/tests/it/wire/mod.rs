@@ -3,6 +3,7 @@
 
 mod controls;
 mod cuts;
+mod demands;
 mod errors;
 mod fuzz;
 mod gemini;
