@@ -8,13 +8,14 @@ export async function startProvider() {
     request.setEncoding("utf8");
     request.on("data", (chunk) => { body += chunk; });
     request.on("end", () => {
-      const { model, messages } = JSON.parse(body);
+      const { model, messages, response_format: format } = JSON.parse(body);
       const prompt = messages.at(-1).content;
+      const content = format ? JSON.stringify(answerTo(prompt)) : answerTo(prompt);
       const answer = () => {
         response.setHeader("content-type", "application/json");
         response.end(JSON.stringify({
           id: "fake", object: "chat.completion", created: 1785500000, model,
-          choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: answerTo(prompt) } }],
+          choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }],
           usage: { prompt_tokens: 14 + prompt.length, completion_tokens: 120, total_tokens: 134 + prompt.length },
         }));
       };

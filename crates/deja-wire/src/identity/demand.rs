@@ -1,5 +1,7 @@
 //! What a request demands of its answer, besides that it is one.
 
+use serde::de::IgnoredAny;
+
 use super::document::{Kind, Value};
 use super::gemini::camel;
 use crate::{Completion, Finish, Wire};
@@ -10,16 +12,20 @@ use crate::{Completion, Finish, Wire};
 pub struct Demand {
     /// A call of a tool.
     pub call: bool,
+    /// JSON, where it is a text.
+    pub json: bool,
 }
 
 impl Demand {
     pub(super) fn of(wire: Wire, body: Value<'_>) -> Self {
-        Self { call: forces_call(wire, body) }
+        Self { call: forces_call(wire, body), json: wants_json(wire, body) }
     }
 
     /// Whether a whole answer is as the request demands.
     pub fn is_met_by(self, completion: &Completion) -> bool {
-        !self.call || completion.finish == Finish::ToolCalls
+        let is_call = completion.finish == Finish::ToolCalls;
+        let is_json = || serde_json::from_str::<IgnoredAny>(&completion.text).is_ok();
+        is_call || !self.call && (!self.json || is_json())
     }
 }
 
@@ -44,6 +50,25 @@ fn forces(choice: Value<'_>) -> bool {
         return allowed.get("mode").is_some_and(required);
     }
     !kind.is_text("auto") && !kind.is_text("none")
+}
+
+/// Whether the text has to be JSON, with a schema or without.
+fn wants_json(wire: Wire, body: Value<'_>) -> bool {
+    let format = match wire {
+        Wire::Chat => body.get("response_format"),
+        Wire::Responses => body.get("text").and_then(|text| text.get("format")),
+        Wire::Messages => {
+            let config = body.get("output_config").and_then(|config| config.get("format"));
+            config.or_else(|| body.get("output_format"))
+        }
+        Wire::Gemini => {
+            let config = member(body, "generationConfig");
+            let kind = config.and_then(|config| member(config, "responseMimeType"));
+            return kind.is_some_and(|kind| kind.is_text("application/json"));
+        }
+    };
+    let kind = format.and_then(|format| format.get("type"));
+    kind.is_some_and(|kind| kind.is_text("json_object") || kind.is_text("json_schema"))
 }
 
 /// A member of Gemini's, in either spelling.

@@ -53,3 +53,34 @@ fn a_choice_that_leaves_no_text_demands_a_call() {
         assert_eq!(met(wire, &json!({name: value}), "Hello."), [!demanded, true], "{wire:?} {name} {value}");
     }
 }
+
+#[test]
+fn a_format_demands_json() {
+    let schema = json!({"type": "json_schema", "name": "n", "schema": {}});
+    let config = |kind: &str| json!({"responseMimeType": kind});
+    let cases = [
+        (Wire::Chat, "response_format", json!({"type": "json_object"}), true),
+        (Wire::Chat, "response_format", schema.clone(), true),
+        (Wire::Chat, "response_format", json!({"type": "text"}), false),
+        (Wire::Chat, "response_format", json!({"type": "grammar"}), false),
+        (Wire::Responses, "text", json!({"format": {"type": "json_object"}}), true),
+        (Wire::Responses, "text", json!({"format": schema}), true),
+        (Wire::Responses, "text", json!({"format": {"type": "text"}}), false),
+        (Wire::Messages, "output_config", json!({"format": schema}), true),
+        (Wire::Messages, "output_format", schema.clone(), true),
+        (Wire::Messages, "output_config", json!({"effort": "low"}), false),
+        (Wire::Gemini, "generationConfig", config("application/json"), true),
+        (Wire::Gemini, "generation_config", json!({"response_mime_type": "application/json"}), true),
+        (Wire::Gemini, "generationConfig", config("text/plain"), false),
+        (Wire::Gemini, "generationConfig", config("text/x.enum"), false),
+    ];
+    for (wire, name, value, demanded) in cases {
+        let members = json!({name: value});
+        for text in ["Here: {}", "{} {}", "[1, 2", "{\"a\": NaN}"] {
+            assert_eq!(met(wire, &members, text), [!demanded, true], "{wire:?} {members} {text}");
+        }
+        for text in ["{\"a\": 1}", " [1, 2]\n", "\"yes\"", "null"] {
+            assert_eq!(met(wire, &members, text), [true, true], "{wire:?} {members} {text}");
+        }
+    }
+}

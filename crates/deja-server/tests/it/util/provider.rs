@@ -47,6 +47,12 @@ impl Call {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether the answer is to be JSON.
+    fn wants_json(&self) -> bool {
+        let body = self.body.to_string();
+        ["json_object", "json_schema", "application/json"].iter().any(|word| body.contains(word))
+    }
+
     /// Whether the answer is to come as a stream.
     pub fn wants_stream(&self) -> bool {
         self.body["stream"] == true || self.path.contains(":streamGenerateContent")
@@ -64,7 +70,7 @@ impl Call {
 pub enum Reaction {
     /// A complete answer with this text, as a stream if the call asks for one.
     Text(String),
-    /// A complete answer that no other call gets: a number, the model and the system text.
+    /// A complete answer that no other call gets: a number, the model and the system text. As JSON if that is asked for.
     Numbered,
     /// A JSON body with this status.
     Json(u16, Value),
@@ -214,6 +220,7 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
             static NEXT: AtomicU64 = AtomicU64::new(0);
             let system = call.system.as_deref().unwrap_or_default();
             let text = format!("#{} {} {system}", NEXT.fetch_add(1, Ordering::Relaxed), call.model);
+            let text = if call.wants_json() { json!(text).to_string() } else { text };
             write_json(stream, 200, &super::stream::whole(call, &text))
         }
         Reaction::Json(status, body) => write_json(stream, status, &body),

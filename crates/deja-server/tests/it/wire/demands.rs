@@ -4,7 +4,7 @@ use deja_wire::Wire;
 use serde_json::{Value, json};
 
 use super::hangups::with_tool;
-use super::{address, cache, place, said, send};
+use super::{address, cache, place, question, said, send};
 use crate::util::{Reaction, Tenant, World};
 
 /// Asks twice, as a stream or not: what the cache did the second time. Both times the application gets the answer.
@@ -45,6 +45,36 @@ fn a_text_where_a_call_was_demanded_is_not_kept() {
                 body[name] = choice.clone();
                 let second = asked_twice(&tenant, wire, stream, body, "I would rather talk.");
                 assert_eq!(second, expected, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_no_json_where_json_was_demanded_is_not_kept() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-json");
+    for wire in Wire::ALL {
+        let (name, format) = match wire {
+            Wire::Chat => ("response_format", json!({"type": "json_object"})),
+            Wire::Responses => ("text", json!({"format": {"type": "json_object"}})),
+            Wire::Messages => ("output_config", json!({"format": {"type": "json_schema", "schema": {}}})),
+            Wire::Gemini => ("generationConfig", json!({"responseMimeType": "application/json"})),
+        };
+        let answers = [
+            ("Here it is: {}", "miss"),
+            ("```json\n{}\n```", "miss"),
+            ("{\"a\": [1, 2", "miss"),
+            ("{\"a\": 1}\n", "hit"),
+        ];
+        for stream in [false, true] {
+            for (n, (answer, expected)) in answers.into_iter().enumerate() {
+                let text = format!("wire-json {wire:?} {stream} {n}");
+                world.provider.on(&text, Reaction::Text(answer.into()));
+                let (path, model) = place(wire);
+                let mut body = question(path, model, &text, false);
+                body[name] = format.clone();
+                assert_eq!(asked_twice(&tenant, wire, stream, body, answer), expected, "{text}");
             }
         }
     }
