@@ -30,7 +30,7 @@ struct Events {
     tail: [u8; TAIL],
     /// The number of the next event, where events have one.
     sequence: u64,
-    /// How long the client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
+    /// How long the client hears nothing at most: proxies cut connections that are silent.
     keep_alive: Duration,
     state: State,
 }
@@ -83,7 +83,7 @@ impl Events {
         }
         loop {
             let piece = match timeout(self.keep_alive, self.live.next()).await {
-                Err(_silent) if self.is_whole() => return Some(Ok(Bytes::from_static(b":\n\n"))),
+                Err(_silent) if self.may_comment() => return Some(Ok(Bytes::from_static(b":\n\n"))),
                 Err(_silent) => continue,
                 Ok(Some(Ok(piece))) => match &mut self.filter {
                     Some(filter) => filter.push(&piece),
@@ -109,9 +109,10 @@ impl Events {
         }
     }
 
-    /// Whether the last event is whole.
-    fn is_whole(&self) -> bool {
-        self.tail.ends_with(b"\n\n") || self.tail.ends_with(b"\n\r\n")
+    /// Whether the last event is whole, and clients pass over comments. Google's library for Go and older ones for JavaScript
+    /// take each line that is no `data` for an error.
+    fn may_comment(&self) -> bool {
+        self.wire != Wire::Gemini && (self.tail.ends_with(b"\n\n") || self.tail.ends_with(b"\n\r\n"))
     }
 
     fn note(&mut self, piece: &[u8]) {
