@@ -141,7 +141,12 @@ pub fn interruption(wire: Wire, code: &str, message: &str, sequence: u64) -> Byt
             json!({"type": "error", "code": code, "message": message, "param": null, "sequence_number": sequence, "error": error}),
         ),
         Wire::Messages => ("event: error\n", anthropic(ErrorKind::Unreachable, message)),
-        Wire::Gemini => ("", google(ErrorKind::Unreachable, message)),
+        Wire::Gemini => {
+            // Google's library for Go looks for an error only where no `data:` is before it, and takes an answer that breaks off
+            // for a whole one. Readers of events pass that over and read the second one.
+            let error = google(ErrorKind::Unreachable, message);
+            return format!("\n\n{error}\n\ndata: {error}\n\n").into();
+        }
     };
     // The blank line ends an event that the break cut in two.
     format!("\n\n{event}data: {data}\n\n").into()
@@ -295,10 +300,13 @@ mod tests {
             let text = std::str::from_utf8(&event).unwrap();
             let lines: Vec<&str> =
                 text.strip_prefix("\n\n").unwrap().strip_suffix("\n\n").unwrap().lines().collect();
-            let named = matches!(wire, Wire::Responses | Wire::Messages);
-            assert_eq!(lines.len(), 1 + usize::from(named), "{text}");
-            assert_eq!(lines[0] == "event: error", named);
-            let data = parsed(lines.last().unwrap().strip_prefix("data: ").unwrap().as_bytes());
+            let data = lines.last().unwrap().strip_prefix("data: ").unwrap();
+            match wire {
+                Wire::Chat => assert_eq!(lines, [lines[0]]),
+                Wire::Responses | Wire::Messages => assert_eq!(lines, ["event: error", lines[1]]),
+                Wire::Gemini => assert_eq!(lines, [data, "", lines[2]], "first without `data:`"),
+            }
+            let data = parsed(data.as_bytes());
             assert_eq!(data["error"]["message"], "The provider's \"answer\" broke off.\n", "{wire:?}");
             assert!(crate::is_error(&data));
             match wire {

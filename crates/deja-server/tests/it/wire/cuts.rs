@@ -72,7 +72,8 @@ fn a_connection_that_breaks_after_any_event_is_an_error_for_the_client_and_nothi
                 .strip_prefix(events[..cut].concat().as_str())
                 .unwrap_or_else(|| panic!("{text}: {seen}"));
             let named = match recorded.wire {
-                Wire::Chat | Wire::Gemini => "data: {\"error\"",
+                Wire::Chat => "data: {\"error\"",
+                Wire::Gemini => "\n\n{\"error\"",
                 Wire::Responses | Wire::Messages => "event: error",
             };
             assert!(told.contains(named), "{text}: {told}");
