@@ -19,6 +19,10 @@ use crate::id::EntryId;
 use crate::provider::{Completion, Endpoint, Provider, Route, TokenUsage};
 use crate::store::{Admission, FlightKey, StoreError, Unanswered};
 
+/// How long an answer with the provider's id of a response is served. OpenAI keeps responses for 30 days by default (its
+/// guide on conversation state), xAI too (docs.x.ai, "Generate text"). Then a request that names the id fails.
+const KEPT: Duration = Duration::from_hours(25 * 24);
+
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 #[derive(Clone)]
 pub(super) struct Call {
@@ -42,8 +46,10 @@ impl Call {
     /// When an answer that is stored `now` stops being served.
     fn expires(&self, now: Timestamp) -> Option<Timestamp> {
         let usual = self.caller.project.settings.expires(now);
-        let ttl = self.query.wire.as_ref().and_then(|wired| wired.control.ttl);
-        usual.into_iter().chain(ttl.map(|ttl| now.plus(ttl))).min()
+        let wired = self.query.wire.as_ref();
+        let ttl = wired.and_then(|wired| wired.control.ttl);
+        let kept = wired.filter(|wired| wired.keeps_id()).map(|_| KEPT);
+        usual.into_iter().chain([ttl, kept].into_iter().flatten().map(|ttl| now.plus(ttl))).min()
     }
 }
 

@@ -117,6 +117,12 @@ impl Wired {
         Ok(())
     }
 
+    /// Whether the answer has the provider's id of a response, which a next request may name. Such a request gets the answer to
+    /// an equal request only.
+    pub(super) fn keeps_id(&self) -> bool {
+        self.reasons.contains(&STORED_RESPONSE)
+    }
+
     /// Whether a fresh answer takes the place of a stored one, which was not looked for or is too old for the request.
     pub(super) const fn replaces(&self) -> bool {
         !self.control.look_up || self.control.max_age.is_some()
@@ -223,8 +229,7 @@ impl Engine {
             input_tokens: entry.answer.input_tokens,
             output_tokens: entry.answer.output_tokens,
             zero_usage: project.settings.hit_usage == HitUsage::Zero,
-            // Such a request gets the answer to an equal request only.
-            keeps_id: wired.reasons.contains(&STORED_RESPONSE),
+            keeps_id: wired.keeps_id(),
             labelled: wired.labels.map(|_| &*wired.forward.body),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();

@@ -17,12 +17,12 @@ use deja_core::project::{OptIn, Project, ProjectSettings};
 use deja_core::provider::{Endpoint, FailureClass, Forwarded, ProviderError};
 use deja_core::store::{Audit, Entries, Projects};
 use deja_core::testing::change;
-use deja_wire::{Mode, Wire};
+use deja_wire::{Mode, STORED_RESPONSE, Wire};
 use futures::StreamExt as _;
 use futures::channel::mpsc::unbounded;
 
 use super::{as_stream, chunk, done, exact, relay, streamed, text};
-use crate::util::{Bench, chat_completion, complete, failure, passed, plain, settle, vector};
+use crate::util::{Bench, chat_completion, complete, failure, passed, plain, settle, unguarded, vector};
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored() {
@@ -425,4 +425,24 @@ async fn a_word_of_the_projects_model_is_paid_for_though_its_hit_cannot_be_given
         let calls = if fails { one_call } else { one_call.plus(one_call) };
         assert_eq!(bench.counted().await.totals.spent, calls.plus(word), "{fails}");
     }
+}
+
+/// OpenAI keeps a response for 30 days: the id of an older one leads nowhere.
+#[tokio::test]
+async fn an_answer_with_a_providers_id_is_not_served_for_longer_than_the_provider_keeps_it() {
+    let settings = ProjectSettings { ttl_seconds: None, ..unguarded() };
+    let bench = Bench::with(settings, 10).await;
+    let mut stored = exact("stored");
+    stored.identity.reasons = vec![STORED_RESPONSE];
+    let other = exact("other");
+    for relay in [&stored, &other] {
+        text(bench.live(relay.clone()).await).await;
+    }
+    let day = Duration::from_hours(24);
+    bench.clock.advance(24 * day);
+    bench.hit(stored.clone()).await;
+    bench.clock.advance(2 * day);
+    bench.hit(other).await;
+    text(bench.live(stored).await).await;
+    assert_eq!(bench.provider.count(), 3);
 }
