@@ -20,7 +20,26 @@ pub(super) fn members(name: &str, value: Value<'_>, options: &Options) -> Place 
         "stream" => ignored_flag(value),
         "service_tier" => ignored_if(matches!(value.kind(), Kind::Text | Kind::Null)),
         _ if name.starts_with("prompt_cache_") => Place::Ignored,
+        _ if looks_up(name) && !is_off(value) => Place::Bypass(HOSTED_TOOLS),
         _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+/// Whether a member that is not known has the provider look something up or run something, as told by its name: `enable_search`
+/// of Qwen, `search_parameters` of xAI, `plugins` of OpenRouter, `data_sources` of Azure, `connectors` of Cohere.
+fn looks_up(name: &str) -> bool {
+    const WORDS: [&str; 3] = ["browse", "retriev", "search"];
+    const NAMES: [&str; 6] =
+        ["connectors", "data_sources", "datasources", "enable_code_interpreter", "mcp_servers", "plugins"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word)) || NAMES.contains(&&*name)
+}
+
+/// Whether a value switches its member off.
+fn is_off(value: Value<'_>) -> bool {
+    match value.kind() {
+        Kind::List => value.items().next().is_none(),
+        _ => matches!(value.scalar(), "false" | "null"),
     }
 }
 
