@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::document::{Kind, Value};
+use super::openai::holds_address;
 use super::place::{
     Place, bypass_if_given, content, end_user, exact, ignored_flag, ignored_if, json, list, number, object,
     object_if_any, text, texts, tools,
@@ -83,6 +84,7 @@ fn block(block: Value<'_>, _: &Options) -> Place {
         Some("tool_use" | "tool_result") => Place::Object(tool_block),
         Some("thinking" | "redacted_thinking") => Place::Exact(REASONING),
         Some("container_upload") => Place::Bypass(SERVER_STATE),
+        Some(kind) if !names_sources(kind) && holds_address(block) => Place::Bypass(REMOTE_MEDIA),
         Some(_) => Place::Object(unknown_block),
         None => Place::Exact(UNEXPECTED_VALUE),
     }
@@ -119,6 +121,12 @@ fn tool_block(name: &str, value: Value<'_>, _: &Options) -> Place {
         "cache_control" => Place::Ignored,
         _ => Place::Exact(TOOLS),
     }
+}
+
+/// Whether blocks of this type name addresses beside what came from there: `search_result`, calls of the provider's tools, and
+/// what these gave.
+fn names_sources(kind: &str) -> bool {
+    kind == "search_result" || kind.ends_with("_tool_use") || kind.ends_with("_tool_result")
 }
 
 fn unknown_block(name: &str, _: Value<'_>, _: &Options) -> Place {

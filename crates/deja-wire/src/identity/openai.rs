@@ -78,7 +78,7 @@ pub(super) fn unless_remote(part: Value<'_>, reason: &'static str) -> Place {
 }
 
 /// Whether some text in it is an address, such as `https://` and `gs://`, and not a `data:` URL.
-fn holds_address(value: Value<'_>) -> bool {
+pub(super) fn holds_address(value: Value<'_>) -> bool {
     let is_address = |text: &str| {
         let text = text.trim_start();
         let scheme = text.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
