@@ -432,7 +432,7 @@ impl<'a> Patience<'a> {
     ) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
-        let tools = wired.reasons.contains(&"tools") && !keeps_calls(call);
+        let tools = wired.has_tools && !keeps_calls(call);
         Self { leader, cut, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 

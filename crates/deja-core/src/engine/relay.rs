@@ -91,6 +91,8 @@ pub struct Wired {
     pub(super) rendering: Rendering,
     /// The hash of the labels that its provider repeats in the answer.
     labels: Option<[u8; 32]>,
+    /// Whether the answer may be a call of a tool.
+    pub(super) has_tools: bool,
     /// What the answer has to be.
     pub(super) demand: Demand,
     pub(super) forward: Forward,
@@ -167,9 +169,11 @@ impl Relay {
         let parameters = std::mem::take(&mut self.identity.parameters);
         let scope = self.scope(project, parameters);
         let Self { identity, forward, threshold, control, context, request } = self;
-        let Identity { mode, model, hash, text, reasons, rendering, labels, demand, .. } = identity;
+        let Identity { mode, model, hash, text, reasons, rendering, labels, has_tools, demand, .. } =
+            identity;
         let hash = PromptHash(hash);
-        let wired = Wired { mode, hash, scope, reasons, rendering, labels, demand, forward, control };
+        let wired =
+            Wired { mode, hash, scope, reasons, rendering, labels, has_tools, demand, forward, control };
         Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)), room: None }
     }
 }

@@ -38,6 +38,7 @@ pub fn relay(text: &str) -> Relay {
         reasons: Vec::new(),
         rendering: Rendering::default(),
         labels: None,
+        has_tools: false,
         demand: Demand::default(),
     };
     let forward = Forward {

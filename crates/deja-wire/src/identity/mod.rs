@@ -131,6 +131,8 @@ pub struct Identity {
     /// In Responses: the SHA-256 of the members that the provider repeats in its answer, if there are any. Other callers who get
     /// the answer must not see them. They play no part in the comparison.
     pub labels: Option<[u8; 32]>,
+    /// Whether tools of the application are in the request, so that the answer may be a call of one.
+    pub has_tools: bool,
     /// What the answer has to be. The comparison covers the members that say so.
     pub demand: Demand,
 }
@@ -163,6 +165,7 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
         reasons: Vec::new(),
         rendering: rendering(asked.endpoint, body),
         labels: None,
+        has_tools: false,
         demand: Demand::default(),
     };
     let bypass = |reason| Ok(Identity { reasons: vec![reason], ..identity.clone() });
@@ -196,7 +199,8 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
     }
 
     let labels = if wire == Wire::Responses { responses::labels(body) } else { None };
-    let identity = Identity { labels, demand: Demand::of(wire, body), ..identity };
+    let (has_tools, demand) = (tools(body).next().is_some(), Demand::of(wire, body));
+    let identity = Identity { labels, has_tools, demand, ..identity };
     let request = Request { asked, options, layout, body, query };
     let turns = Turns::read(layout, body);
     let question = match (turns.question(options), turns.instructions(options)) {
@@ -233,13 +237,17 @@ pub fn beside_question(endpoint: Endpoint, body: &[u8]) -> String {
     let (Some(layout), Ok(document)) = (layout(endpoint), Document::read(body)) else { return String::new() };
     let body = document.root();
     let mut beside = Turns::read(layout, body).earlier();
-    for (name, tools) in body.members() {
-        if matches!(&*name, "functions" | "tools") && tools.items().next().is_some() {
-            beside.push('\n');
-            tools.put(&mut beside);
-        }
+    for tools in tools(body) {
+        beside.push('\n');
+        tools.put(&mut beside);
     }
     beside
+}
+
+/// The lists of tools in a request that are not empty.
+fn tools(body: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let lists = body.members().filter(|(name, _)| matches!(&**name, "functions" | "tools"));
+    lists.map(|(_, list)| list).filter(|list| list.items().next().is_some())
 }
 
 /// The tables of an endpoint whose answers are cached.

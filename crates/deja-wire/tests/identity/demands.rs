@@ -1,9 +1,9 @@
 //! What a request demands of its answer.
 
-use deja_wire::{Completion, Finish, Wire};
+use deja_wire::{Completion, Finish, Options, Wire};
 use serde_json::{Value, json};
 
-use crate::requests::{identity, plain, with};
+use crate::requests::{OPTIONS, ask, identity, plain, with};
 
 fn said(text: &str, finish: Finish) -> Completion {
     Completion { text: text.into(), besides: String::new(), finish, choices: 1, model: None, usage: None }
@@ -52,6 +52,26 @@ fn a_choice_that_leaves_no_text_demands_a_call() {
     for (wire, name, value, demanded) in cases {
         assert_eq!(met(wire, &json!({name: value}), "Hello."), [!demanded, true], "{wire:?} {name} {value}");
     }
+}
+
+#[test]
+fn tools_of_the_application_are_told_whatever_the_project_allows() {
+    for wire in Wire::ALL {
+        let tools = match wire {
+            Wire::Chat | Wire::Responses => json!([{"type": "function", "name": "f"}]),
+            Wire::Messages => json!([{"name": "f"}]),
+            Wire::Gemini => json!([{"functionDeclarations": [{"name": "f"}]}]),
+        };
+        for semantic_tools in [false, true] {
+            let has_tools = |members: &Value| {
+                let body = with(plain(wire), members).to_string();
+                ask(wire, body.as_bytes(), &Options { semantic_tools, ..OPTIONS }).unwrap().has_tools
+            };
+            assert!(has_tools(&json!({"tools": tools})), "{wire:?} {semantic_tools}");
+            assert!(!has_tools(&json!({"tools": []})) && !has_tools(&json!({})), "{wire:?} {semantic_tools}");
+        }
+    }
+    assert!(identity(Wire::Chat, &with(plain(Wire::Chat), &json!({"functions": [{"name": "f"}]}))).has_tools);
 }
 
 #[test]

@@ -94,7 +94,7 @@ async fn the_time_that_is_left_counts_from_the_last_who_hung_up() {
 async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
     let bench = Bench::new().await;
     let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    (tools.identity.mode, tools.identity.has_tools) = (Mode::Exact, true);
     let mut bypass = streamed("reset|1");
     bypass.identity.mode = Mode::Bypass;
     let settings = ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() };
@@ -123,7 +123,7 @@ async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
 async fn an_answer_whose_last_reader_hangs_up_at_its_end_mark_is_stored() {
     let bench = Bench::new().await;
     let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    (tools.identity.mode, tools.identity.has_tools) = (Mode::Exact, true);
     for (marked, stored) in [(false, 0), (true, 1)] {
         let (feed, _) = bench.streams();
         let mut live = bench.live(tools.clone()).await;
@@ -184,7 +184,7 @@ async fn an_answer_that_came_to_its_end_mark_is_whole_though_calls_are_cut() {
 async fn a_reader_keeps_the_call_going_that_another_began() {
     let bench = Bench::new().await;
     let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    (tools.identity.mode, tools.identity.has_tools) = (Mode::Exact, true);
     let (feed, _) = bench.streams();
     let leader = bench.live(tools.clone()).await;
     feed.unbounded_send(Ok(chunk("One", ""))).unwrap();

@@ -58,6 +58,8 @@ fn a_call_whose_answer_would_not_be_kept_ends_with_its_last_client() {
     let tenant = world.tenant("wire-leave");
     let aborting = world.tenant("wire-leave-abort");
     tenant.deja.cli(&["project", "set", &aborting.slug, "--on-hangup", "abort"]);
+    let similar = world.tenant("wire-leave-similar");
+    tenant.deja.cli(&["project", "set", &similar.slug, "--opt-ins", "semantic_tools"]);
     for wire in Wire::ALL {
         let (path, model) = place(wire);
         let text = format!("wire-leave {wire:?}");
@@ -67,7 +69,10 @@ fn a_call_whose_answer_would_not_be_kept_ends_with_its_last_client() {
             _ => json!([{"type": "web_search_20250305", "name": "web_search"}]),
         };
         let plain = question(path, model, &text, true);
-        for (tenant, body) in [(&tenant, with_tool(wire, &text)), (&tenant, bypass), (&aborting, plain)] {
+        let tool = with_tool(wire, &text);
+        for (tenant, body) in
+            [(&tenant, tool.clone()), (&similar, tool), (&tenant, bypass), (&aborting, plain)]
+        {
             let gone = Gate::default();
             world.provider.on(&text, begun(path, model, &gone));
             let client = begin_with(tenant, &address(path, true), &body);
