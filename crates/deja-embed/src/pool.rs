@@ -202,21 +202,25 @@ mod tests {
     async fn a_text_whose_caller_hung_up_is_not_worked_on() {
         let config = PoolConfig { threads: 1, queue: 8, deadline: Duration::from_secs(10) };
         let seen = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&seen);
+        let (go_on, held) = std::sync::mpsc::channel();
+        let (count, held) = (Arc::clone(&seen), Arc::new(std::sync::Mutex::new(held)));
         let pool = Pool::start(config, move || {
-            let count = Arc::clone(&count);
+            let (count, held) = (Arc::clone(&count), Arc::clone(&held));
             move |text: &str| {
                 count.fetch_add(1, Ordering::Relaxed);
-                std::thread::sleep(Duration::from_millis(50));
+                if text == "first" {
+                    held.lock().unwrap().recv().unwrap();
+                }
                 Ok(answer(text.len()))
             }
         })
         .unwrap();
-        let (first, gone, last) = tokio::join!(
-            pool.run(OWNER, "first"),
-            tokio::time::timeout(Duration::from_millis(5), pool.run(OWNER, "gone")),
-            pool.run(OWNER, "last"),
-        );
+        let gone = async {
+            let gone = tokio::time::timeout(Duration::from_millis(5), pool.run(OWNER, "gone")).await;
+            go_on.send(()).unwrap();
+            gone
+        };
+        let (first, gone, last) = tokio::join!(pool.run(OWNER, "first"), gone, pool.run(OWNER, "last"));
         assert!(first.is_ok() && gone.is_err() && last.is_ok());
         assert_eq!(seen.load(Ordering::Relaxed), 2);
     }

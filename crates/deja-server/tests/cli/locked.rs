@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Deja, terminate};
+use super::{Deja, eventually, terminate};
 
 /// A server's store, held by this process.
 fn hold(deja: &Deja) -> (Runtime, Arc<dyn Store>) {
@@ -116,17 +116,22 @@ fn a_command_for_another_database_than_the_servers_is_refused() {
 #[test]
 fn a_command_leaves_the_store_to_a_server_that_starts_again() {
     let deja = Deja::new();
+    let export = || String::from_utf8(deja.run(&["export", "--with-projects"]).stdout).unwrap();
+    deja.ok(&["project", "create", "b"]);
+    let other = export();
+    deja.ok(&["project", "delete", "b", "--yes"]);
     deja.ok(&["project", "create", "a"]);
-    let line = String::from_utf8(deja.run(&["export", "--with-projects"]).stdout).unwrap();
-    // As many lines as are handed over at once.
-    let batch = line.repeat(500);
+    let line = export();
+    // As many lines as are handed over at once. By its first one it is seen that a batch was.
+    let batch = other + &line.repeat(499);
     let (runtime, store) = hold(&deja);
     let (stop, task) = serve(&deja, &runtime, &store);
     let mut import =
         deja.command(&["import", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = import.stdin.take().unwrap();
     lines.write_all(batch.as_bytes()).unwrap();
-    sleep(Duration::from_secs(2));
+    let projects = || runtime.block_on(store.projects()).unwrap().len();
+    eventually("the first batch is in", || projects() == 2);
     stop.cancel();
     runtime.block_on(task).unwrap();
     runtime.block_on(store.close()).unwrap();
@@ -140,7 +145,7 @@ fn a_command_leaves_the_store_to_a_server_that_starts_again() {
     let output = import.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", output.status);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("Already there: 0 entries, 1000 projects."), "{said}");
+    assert!(said.contains("Already there: 0 entries, 999 projects."), "{said}");
     stop.cancel();
     runtime.block_on(task).unwrap();
 }
@@ -150,7 +155,7 @@ fn a_server_waits_for_a_command_that_has_the_store() {
     let deja = Deja::new().env("DEJA_LISTEN", "127.0.0.1:0");
     let (runtime, store) = hold(&deja);
     let mut server = deja.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    sleep(Duration::from_secs(2));
+    sleep(Duration::from_secs(1));
     assert_eq!(server.try_wait().unwrap(), None, "it gave up");
     runtime.block_on(store.close()).unwrap();
     drop(store);

@@ -124,8 +124,9 @@ fn answers_that_take_too_much_together_are_refused_and_hits_go_on() {
         assert_eq!(first.join().unwrap().unwrap().status, 200);
         context
     });
-    assert_eq!(tenant.ask(&ask(&context))["cache_hit"], false);
-    // What that answer took comes back a moment after its client has it.
+    // What an answer took comes back a moment after its client has it.
+    let mut again = std::iter::repeat_with(|| tenant.send(&ask(&context)));
+    assert_eq!(again.find(|answer| answer.status != 503).unwrap().json()["cache_hit"], false);
     eventually("there is room for both", || tenant.send(&ask("bytes first")).status == 200);
     // And so does what the last one took.
     let mut again = std::iter::repeat_with(|| tenant.send(&ask("bytes first")));
@@ -145,6 +146,12 @@ fn times_out(database: Option<String>) {
     provider.on("deadline", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));
     let query = json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": "deadline"});
     let paraphrase = json!({"prompt": "Who wrote Faust??", "model": MODEL, "context": "deadline"});
+    // The first embeddings of a server take long on a busy machine: they are not to use the time up.
+    for asked in [&query, &paraphrase] {
+        let mut elsewhere = asked.clone();
+        elsewhere["context"] = json!("elsewhere");
+        eventually("it is embedded", || tenant.send(&elsewhere).status == 200);
+    }
     let mut waiting = vec![tenant.begin(&query)];
     provider.wait_for_calls("deadline", 1);
     waiting.extend([tenant.begin(&query), tenant.begin(&paraphrase)]);

@@ -315,7 +315,7 @@ fn a_database_that_goes_away_right_after_the_start_does_not_end_the_server() {
     let transaction = runtime.block_on(client.transaction()).unwrap();
     // Nothing that a start needs, but what it says on the first start.
     runtime.block_on(transaction.batch_execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")).unwrap();
-    let second = Deja::builder_on(&url, &provider).env("DEJA_DATABASE_TIMEOUT_MS", "200").start();
+    let second = Deja::builder_on(&url, &provider).env("DEJA_DATABASE_TIMEOUT_MS", "2000").start();
     eventually("its statements are cut", || second.log().contains("could not be deleted"));
     std::thread::sleep(Duration::from_secs(1));
     runtime.block_on(transaction.rollback()).unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::util::provider::Reaction;
 use crate::util::tenant::MODEL;
-use crate::util::{Deja, FakeProvider, PATIENCE, Tenant, within};
+use crate::util::{Deja, FakeProvider, PATIENCE, Tenant, eventually, within};
 
 const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
@@ -68,6 +68,8 @@ fn tuning_shows_own_traffic_and_claims_nothing_without_labels() {
         tenant.ask(&json!({"prompt": prompt, "model": MODEL}));
     }
     until_sampled(&deja);
+    // Samples may be written before the last counts.
+    eventually("both are counted", || tune(&deja, &tenant.slug)["answered"] == 2);
     let view = tune(&deja, &tenant.slug);
     assert_eq!((&view["samples"], &view["labels"], &view["answered"]), (&json!(1), &json!(0), &json!(2)));
     assert_eq!(
