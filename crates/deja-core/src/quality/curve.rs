@@ -46,10 +46,15 @@ impl Traffic {
         self.totals.exact_hits + self.totals.semantic_hits + self.totals.misses
     }
 
-    /// What a query costs, or would have cost had it not been a hit; by all that were answered.
+    /// What a hit saves: as much as the hits did on average. Without hits it is what an answer of a provider cost on average: no total tells
+    /// the money of misses from that of what was passed on.
     fn price(&self) -> f64 {
-        let all = self.totals.saved.plus(self.totals.spent);
-        all.as_nanos() as f64 / self.answered().max(1) as f64
+        let Totals { saved, spent, misses, passed, .. } = self.totals;
+        let (money, of) = match self.totals.hits() {
+            0 => (spent, misses + passed),
+            hits => (saved, hits),
+        };
+        money.as_nanos() as f64 / of.max(1) as f64
     }
 }
 
@@ -427,15 +432,30 @@ mod tests {
             exact_hits: 100,
             semantic_hits: 100,
             misses: 200,
-            saved: NanoUsd::from_nanos(3_000),
-            spent: NanoUsd::from_nanos(5_000),
+            saved: NanoUsd::from_nanos(4_000),
+            spent: NanoUsd::from_nanos(4_000),
             ..Totals::default()
         };
+        // What is passed on and what breaks off cost much, and are no queries that could be hits.
+        let others =
+            Totals { passed: 1_000, errors: 10, spent: NanoUsd::from_nanos(1_000_000), ..traffic.totals };
+        for traffic in [traffic.clone(), Traffic { totals: others, ..traffic }] {
+            let quality = Quality::of(traffic, &samples);
+            let at = |threshold| *quality.at(setting(threshold, Guard::Off)).unwrap();
+            assert_eq!((at(0.85).saved, at(0.85).hit_rate), (NanoUsd::from_nanos(4_000), 0.5));
+            assert_eq!((at(0.95).saved, at(0.95).hit_rate), (NanoUsd::from_nanos(2_000), 0.25));
+            assert_eq!((quality.hit_rate, quality.wrong), (0.5, None));
+        }
+    }
+
+    #[test]
+    fn without_hits_a_hit_would_save_what_an_answer_cost() {
+        let samples: Vec<_> = (0..10).map(|n| sample(n, 0.9, None)).collect();
+        let mut traffic = traffic(&[(0.9, 100)]);
+        let spent = NanoUsd::from_nanos(6_000);
+        traffic.totals = Totals { misses: 200, passed: 100, spent, ..Totals::default() };
         let quality = Quality::of(traffic, &samples);
-        let at = |threshold| *quality.at(setting(threshold, Guard::Off)).unwrap();
-        assert_eq!((at(0.85).saved, at(0.85).hit_rate), (NanoUsd::from_nanos(4_000), 0.5));
-        assert_eq!((at(0.95).saved, at(0.95).hit_rate), (NanoUsd::from_nanos(2_000), 0.25));
-        assert_eq!((quality.hit_rate, quality.wrong), (0.5, None));
+        assert_eq!(quality.at(setting(0.85, Guard::Off)).unwrap().saved, NanoUsd::from_nanos(2_000));
     }
 
     #[test]
