@@ -306,6 +306,7 @@ pub(super) fn asked(reply: &Reply, prompt: &str) -> Outcome {
         text = format!("{text} {}", said(&refusal));
     }
     let cost = &reply.cost;
+    let amount = if reply.is_hit() { reply.saved() } else { reply.spent() };
     let estimated = if cost.estimated { " (estimated)" } else { "" };
     let mut facts = vec![
         ("Provider", reply.entry.answer.provider.clone()),
@@ -319,7 +320,7 @@ pub(super) fn asked(reply: &Reply, prompt: &str) -> Outcome {
         ),
         (
             if reply.is_hit() { "Saved" } else { "Cost" },
-            if cost.price.is_some() { format::money(cost.amount) } else { prices::UNKNOWN.into() },
+            if cost.price.is_some() { format::money(amount) } else { prices::UNKNOWN.into() },
         ),
     ];
     facts.extend(timings(&reply.trace));
@@ -397,5 +398,43 @@ impl Proposed {
             }
         }
         Ok(Self { models, note: (!all).then_some(MORE_MODELS) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::clock::Timestamp;
+    use deja_core::embedding::Similarity;
+    use deja_core::engine::{Cost, Opinion, Said};
+    use deja_core::id::EntryId;
+    use deja_core::money::NanoUsd;
+    use deja_core::pricing::PriceOrigin;
+    use deja_core::testing::entry;
+
+    use super::*;
+
+    #[test]
+    fn what_the_guards_model_cost_is_taken_off_the_saving_and_is_spent_on_a_miss() {
+        let id = EntryId::from_bytes([1; 16]);
+        let cents = |cents: u64| NanoUsd::from_nanos(cents * 10_000_000);
+        let opinion = Opinion { entry: id, said: Said::Yes, cost: cents(2), time: Duration::ZERO };
+        let told = |source, name: &str| {
+            let reply = Reply {
+                entry: Arc::new(entry(id, "Why?", Timestamp::default())),
+                source,
+                cost: Cost {
+                    input_tokens: 100,
+                    output_tokens: 10,
+                    estimated: false,
+                    price: Some(PriceOrigin::Table),
+                    amount: cents(5),
+                },
+                trace: Trace { opinion: Some(opinion), ..Trace::default() },
+            };
+            asked(&reply, "Why?").facts.into_iter().find(|(fact, _)| *fact == name).unwrap().1
+        };
+        let similar = Source::Semantic(Similarity::from_cosine(0.9));
+        assert_eq!(told(similar, "Saved"), format::money(cents(3)));
+        assert_eq!(told(Source::Provider(Ok(())), "Cost"), format::money(cents(7)));
     }
 }
