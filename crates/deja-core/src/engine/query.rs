@@ -26,16 +26,19 @@ use crate::store::Admission;
 impl Engine {
     /// Reads a query with `read`, and answers it for an admitted caller. A request that cannot be read is counted as refused,
     /// under the name `request`. `looked` is what the admission looked up. Besides the reply there are the room that it takes
-    /// until it is sent, and what else `read` gave.
+    /// until it is sent, and what else `read` gave. The room is for as many bytes as `written` says that the reply has at most. A
+    /// query without it is counted as failed.
     pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
         looked: Option<Looked>,
         caller: &Admission,
         request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
+        written: impl FnOnce(&Reply, &T) -> usize,
     ) -> Result<(Reply, SendBuffer<'_>, T), E> {
         let (query, rest) = self.read(caller, Surface::Query, request, read).await?;
-        let (reply, buffer) = self.query_after(looked, caller, query).await?;
+        let written = |reply: &Reply| written(reply, &rest);
+        let (reply, buffer) = self.query_after(looked, caller, query, written).await?;
         Ok((reply, buffer, rest))
     }
 
@@ -60,15 +63,18 @@ impl Engine {
 
     /// Answers `query` for an admitted caller within the deadline of a query, and counts it.
     pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
-        self.query_after(None, caller, query).await.map(|(reply, _)| reply)
+        let written = |reply: &Reply| reply.entry.answer.text.len();
+        self.query_after(None, caller, query, written).await.map(|(reply, _)| reply)
     }
 
-    /// Answers `query` as [`Self::query`] does. `looked` is what the admission looked up.
+    /// Answers `query` as [`Self::query`] does. `looked` is what the admission looked up. The reply has room for as many bytes as
+    /// `written` says.
     pub(super) async fn query_after(
         &self,
         looked: Option<Looked>,
         caller: &Admission,
         query: Query,
+        written: impl FnOnce(&Reply) -> usize,
     ) -> Result<(Reply, SendBuffer<'_>), QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(query);
@@ -80,7 +86,7 @@ impl Engine {
         let (answered, unsent) = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => {
                 let reply = Reply { trace, ..reply };
-                match self.buffered(caller.project.id, reply.entry.answer.text.len()) {
+                match self.buffered(caller.project.id, written(&reply)) {
                     Ok(buffer) => (Ok((reply, buffer)), None),
                     Err(error) => (Err(error), Some(reply)),
                 }

@@ -29,7 +29,7 @@ impl Bench {
 
     async fn after(&self, admitted: Admitted, query: Query) -> Result<Reply, QueryError> {
         let read = async { Ok::<_, QueryError>((query, ())) };
-        Ok(self.engine.request(admitted.looked, &admitted.caller, "r", read).await?.0)
+        Ok(self.engine.request(admitted.looked, &admitted.caller, "r", read, |_, ()| 0).await?.0)
     }
 
     /// Asks as the edge does. How often the store was asked for exactly this prompt, besides.

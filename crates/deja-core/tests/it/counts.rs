@@ -43,7 +43,7 @@ async fn traffic(bench: &Bench) {
 /// A request that is no query.
 async fn refuse_by_shape(bench: &Bench) {
     let unreadable = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
-    bench.engine.request(None, &bench.caller, "r", unreadable).await.unwrap_err();
+    bench.engine.request(None, &bench.caller, "r", unreadable, |_, ()| 0).await.unwrap_err();
 }
 
 /// A request of the same key over the limit.
@@ -124,6 +124,14 @@ async fn an_answer_that_finds_no_room_to_be_sent_is_an_error_that_is_paid_for_on
     drop(unsent);
     flush(&bench).await.unwrap();
     assert_eq!(bench.totals().await, Totals { errors: 2, ..paid() }, "the second is a hit");
+    // There is room for the text of the hit, and none for what is written of it.
+    let read = async { Ok::<_, QueryError>((query("reset my password|1"), ())) };
+    let mut another = bench.engine.send_buffer(bench.caller.project.id);
+    another.grow(1 << 17).unwrap();
+    let refused = bench.engine.request(None, &bench.caller, "r", read, |_, ()| 1 << 20).await;
+    assert!(matches!(refused, Err(QueryError::Overloaded)));
+    flush(&bench).await.unwrap();
+    assert_eq!(bench.totals().await, Totals { errors: 3, ..paid() });
 }
 
 #[tokio::test]

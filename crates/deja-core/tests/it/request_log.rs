@@ -35,7 +35,7 @@ async fn every_end_of_a_request_is_logged_with_what_it_met() {
     let unknown = Query { model: "unsupported".into(), ..named("r6", "weather") };
     bench.try_ask(unknown).await.unwrap_err();
     let unread = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
-    bench.engine.request(None, &bench.caller, "r7", unread).await.unwrap_err();
+    bench.engine.request(None, &bench.caller, "r7", unread, |_, ()| 0).await.unwrap_err();
     bench.store.over_limit.store(true, Ordering::SeqCst);
     bench.engine.admit(&bench.caller.key.hash, None, Surface::Query, Some("r8"), None).await.unwrap_err();
     bench.store.over_limit.store(false, Ordering::SeqCst);

@@ -270,7 +270,12 @@ async fn answer(
             (threshold, debug),
         ))
     };
-    let (reply, mut buffer, (threshold, debug)) = app.engine().request(looked, &caller, name, read).await?;
+    // The room is for the answer as it is written: who gets none is no hit, and not told to have saved anything.
+    let written_of = |reply: &Reply, (_, debug): &(Threshold, Option<Vec<String>>)| {
+        most_written(&reply.entry.answer.text, debug.as_deref())
+    };
+    let asked = app.engine().request(looked, &caller, name, read, written_of);
+    let (reply, buffer, (threshold, debug)) = asked.await?;
     let debug = match debug {
         Some(ignored) => Some(told(name, &reply, threshold, ignored, count(app, &caller).await)),
         None => None,
@@ -284,7 +289,6 @@ async fn answer(
         debug,
     };
     let json = written(caller.project.id, &response).await?;
-    buffer.grow(json.len().saturating_sub(response.response.len()))?;
     let json = buffer.hold(json);
     let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response();
     if reply.is_hit() {
@@ -303,6 +307,25 @@ async fn written(project: ProjectId, response: &QueryResponse<'_>) -> Result<Vec
     let _turn = turn(Some(project), bytes).await;
     let json = aside(bytes > SHORT, || serde_json::to_vec(response));
     json.map_err(|error| ApiError::Internal(error.to_string()))
+}
+
+/// How many bytes an answer with this text is as JSON, at most; `ignored` are the members that its debug object names, if it has one.
+fn most_written(text: &str, ignored: Option<&[String]>) -> usize {
+    /// More than all members beside the text take, and those of a debug object without the names.
+    const BESIDE: usize = 512;
+    const DEBUG: usize = 2048;
+    let quoted = |text: &str| 3 + text.bytes().map(escaped).sum::<usize>();
+    let debug = ignored.map_or(0, |names| DEBUG + names.iter().map(|name| quoted(name)).sum::<usize>());
+    BESIDE + debug + aside(text.len() > SHORT, || quoted(text))
+}
+
+/// The bytes of this byte in a string of JSON.
+const fn escaped(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..32 => 6,
+        _ => 1,
+    }
 }
 
 /// The number of the project's entries, if they can be counted now: the answer is worth more than its figures.
@@ -429,6 +452,60 @@ mod tests {
     use futures::FutureExt as _;
 
     use super::*;
+
+    #[tokio::test]
+    async fn an_answer_fits_into_the_room_that_it_has() {
+        let every: String = (0..=255).map(char::from).collect();
+        let names = vec![every.chars().take(64).collect::<String>(); 20];
+        let debug = |ignored_fields| DebugInfo {
+            request_id: "r".repeat(64),
+            embedding_time_ms: 12_345.678,
+            search_time_ms: 12_345.678,
+            total_time_ms: 12_345.678,
+            matched_cache_entry_id: Some("e".repeat(36)),
+            cache_entry_count: Some(u64::MAX),
+            provider_time_ms: Some(12_345.678),
+            matched_by: "semantic",
+            threshold_used: 0.123_456_789,
+            nearest_similarity: Some(0.123_456_79),
+            ignored_fields,
+            joined_request_in_flight: false,
+            not_stored: Some("tools_not_answered"),
+            not_searched: Some("n".repeat(200)),
+            guard: Some(GuardInfo {
+                refused: true,
+                similarity: 0.123_456_79,
+                entry: "e".repeat(36),
+                reason: "extra condition",
+                score: 0.123_456_79,
+            }),
+            judge: Some(JudgeInfo {
+                entry: "e".repeat(36),
+                said: "remembered yes",
+                cost: 0.123_456_789,
+                time_ms: 12_345.678,
+            }),
+            prompt_tokens: u64::MAX,
+            completion_tokens: u64::MAX,
+            tokens_estimated: false,
+            price_source: "override",
+        };
+        for (text, ignored) in
+            [("", None), (&*every, None), ("", Some(Vec::new())), (&every, Some(names.clone()))]
+        {
+            let most = most_written(text, ignored.as_deref());
+            let response = QueryResponse {
+                cache_hit: false,
+                response: text,
+                similarity_score: Some(0.123_456_79),
+                cost_saved: 0.000_000_001,
+                llm_provider: "a-provider-of-the-projects-own",
+                debug: ignored.map(debug),
+            };
+            let json = written(ProjectId::from_bytes([3; 16]), &response).await.unwrap();
+            assert!((json.len()..json.len() + 2_000).contains(&most), "{} of {most}", json.len());
+        }
+    }
 
     #[tokio::test]
     async fn a_long_answer_is_written_in_the_turn_of_its_project() {
