@@ -27,13 +27,15 @@ pub(super) fn latency(rollup: &Rollup, of: Latency, q: f64) -> Option<f64> {
     quantile(&counts, q).map(|latency| latency.as_secs_f64() * 1e3)
 }
 
-/// The latencies of exact hits: all hits less hits by meaning. `None` for a time when hits by meaning were not counted.
+/// The latencies of exact hits: all hits less hits by meaning. `None` for a time when hits by meaning were not counted: the rest is more than
+/// the exact hits then. It may be less, for a hit that waited for a call has no latency.
 fn exact_hits(rollup: &Rollup) -> Option<Vec<u64>> {
     let semantic = rollup.histograms.counts(Distribution::SemanticHitLatency);
-    if semantic.iter().sum::<u64>() < rollup.totals.semantic_hits {
+    let all = rollup.histograms.counts(Distribution::HitLatency);
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+    if sum(&all).saturating_sub(sum(&semantic)) > rollup.totals.exact_hits {
         return None;
     }
-    let all = rollup.histograms.counts(Distribution::HitLatency);
     Some(all.iter().zip(semantic).map(|(all, semantic)| all.saturating_sub(semantic)).collect())
 }
 
