@@ -114,7 +114,10 @@ impl UsageBatch {
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
         let Some(counted) = slot(&mut self.cells, cell, MOST) else { return false };
         counted.count(event);
-        if let Some(cause) = event.placed.and_then(|placed| self.seen.news(event.project, placed)) {
+        // By answered requests it is told how many are new: one that failed has not seen its scope.
+        let answered = matches!(event.outcome, Outcome::ExactHit | Outcome::SemanticHit | Outcome::Miss);
+        let placed = event.placed.filter(|_| answered);
+        if let Some(cause) = placed.and_then(|placed| self.seen.news(event.project, placed)) {
             counted.rollup.totals.count_scope(cause);
         }
         // At most one a cell.
@@ -303,11 +306,14 @@ mod tests {
     #[test]
     fn new_scopes_are_counted_by_what_is_new_and_remembered_when_they_are_written() {
         let mut batch = UsageBatch::default();
-        let add = |batch: &mut UsageBatch, instructions: Option<&str>, seconds| {
+        let add_as = |batch: &mut UsageBatch, outcome, instructions: Option<&str>, seconds| {
             let frame = Frame::of_wire(Kind::Chat, "m", instructions, Parameters::new());
             let scope = Scope::new(ProjectId::from_bytes([1; 16]), frame.clone());
             let placed = Some(Placed { scope: scope.key(), frame: &frame });
-            assert!(batch.add(&UsageEvent { placed, ..event("m", None, seconds) }));
+            assert!(batch.add(&UsageEvent { outcome, placed, ..event("m", None, seconds) }));
+        };
+        let add = |batch: &mut UsageBatch, instructions, seconds| {
+            add_as(batch, Outcome::Miss, instructions, seconds);
         };
         for instructions in [None, Some("a"), Some("a"), Some("b"), None] {
             add(&mut batch, instructions, 0);
@@ -319,6 +325,11 @@ mod tests {
         assert_eq!(totals(&batch.take(usize::MAX, 0)), Some((3, 2)));
         add(&mut batch, Some("b"), 60);
         assert_eq!(totals(&batch), Some((0, 0)));
+        // The scope of a request that failed is new when a request in it is answered.
+        add_as(&mut batch, Outcome::Error, Some("c"), 60);
+        assert_eq!(totals(&batch), Some((0, 0)));
+        add_as(&mut batch, Outcome::ExactHit, Some("c"), 60);
+        assert_eq!(totals(&batch), Some((1, 1)));
     }
 
     #[test]
