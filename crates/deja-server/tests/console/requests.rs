@@ -85,20 +85,21 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
         let page = member.get(&format!("/console/p/furnished/requests?{filter}")).await;
         assert_eq!(page.all(ROWS).len(), rows, "{filter}: {}", page.text());
     }
-    let joined = LoggedRequest {
-        outcome: Outcome::Miss,
-        joined: true,
-        met: None,
-        ..world.logged(&project, entry, "Is Lyon nice?")
-    };
-    world.wired.store.log_requests(&[joined]).await.unwrap();
+    // An answer that was stored is a hit of those who waited for it, another one a miss.
+    let joined =
+        |outcome, prompt| LoggedRequest { outcome, joined: true, ..world.logged(&project, entry, prompt) };
+    let hit = joined(Outcome::ExactHit, "Is Lyon nice?");
+    let miss = LoggedRequest { met: None, ..joined(Outcome::Miss, "Is Lille nice?") };
+    world.wired.store.log_requests(&[hit, miss]).await.unwrap();
     let page = member.get("/console/p/furnished/requests?outcome=joined").await;
-    assert!(page.one(ROWS).contains("Is Lyon nice?"), "{}", page.text());
     assert_eq!(page.one("select#outcome option[selected]"), "joined");
-    let page = member.get("/console/p/furnished/requests?outcome=miss").await;
-    assert!(page.one(ROWS).contains("joined"), "it counts as a miss");
+    assert_eq!(page.all(ROWS).len(), 2, "{}", page.text());
+    for (outcome, prompt) in [("exact_hit", "Is Lyon nice?"), ("miss", "Is Lille nice?")] {
+        let row = member.get(&format!("/console/p/furnished/requests?outcome={outcome}")).await.one(ROWS);
+        assert!(row.contains(prompt) && row.contains("joined"), "{row}");
+    }
     let csv = member.get("/console/p/furnished/requests/log.csv?outcome=joined").await;
-    assert_eq!(csv.body.lines().count(), 2, "{}", csv.body);
+    assert_eq!(csv.body.lines().count(), 3, "{}", csv.body);
     let live = member.get("/console/p/furnished/requests?live=1&outcome=semantic_hit").await;
     assert_eq!(live.headers["refresh"], "3");
     assert!(live.all("form.filters").is_empty(), "what is typed would be gone");
