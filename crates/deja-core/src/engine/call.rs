@@ -189,13 +189,13 @@ impl Engine {
         verdict: Result<(), NotStored>,
         provider_time: Duration,
     ) -> Fresh {
-        let entry = Arc::new(entry);
-        let spent = self.spent(call, &entry, told);
+        let bought = Arc::new(entry);
+        let spent = self.spent(call, &bought, told);
         let (entry, stored) = match verdict {
-            Ok(()) => self.keep(call, claim, entry).await,
-            Err(reason) => (entry, Err(reason)),
+            Ok(()) => self.keep(call, claim, Arc::clone(&bought)).await,
+            Err(reason) => (Arc::clone(&bought), Err(reason)),
         };
-        Fresh { entry, stored, spent, near: call.near, provider_time }
+        Fresh { entry, bought, stored, spent, near: call.near, provider_time }
     }
 
     /// Stores the answer. An answer that cannot be stored is returned all the same: it is paid for.

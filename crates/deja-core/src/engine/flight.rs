@@ -43,6 +43,8 @@ pub(super) enum Completed {
 pub(super) struct Fresh {
     /// The answer, as an entry even when it was not stored.
     pub entry: Arc<Entry>,
+    /// What this call bought. It is the answer, unless another call's had been stored meanwhile.
+    pub bought: Arc<Entry>,
     /// Whether it was stored, and if not, why.
     pub stored: Result<(), NotStored>,
     /// What the call cost, where the price is known.

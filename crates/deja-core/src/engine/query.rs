@@ -398,9 +398,9 @@ impl Engine {
         fresh: &Fresh,
         spent: NanoUsd,
     ) -> Reply {
-        let answer = &fresh.entry.answer;
-        let (tokens, estimated) = (answer.input_tokens, answer.tokens_estimated);
-        let mut cost = self.cost(&caller.project, &query.model, &fresh.entry, tokens, estimated);
+        let bought = &fresh.bought.answer;
+        let (tokens, estimated) = (bought.input_tokens, bought.tokens_estimated);
+        let mut cost = self.cost(&caller.project, &query.model, &fresh.bought, tokens, estimated);
         cost.amount = spent;
         let source = Source::Provider(fresh.stored);
         Reply { entry: fresh.entry.clone(), source, cost, trace: Trace::default() }

@@ -289,6 +289,8 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
     let bench = Bench::new().await;
     let mut entry = entry(EntryId::from_bytes([9; 16]), "reset|1", bench.clock.now());
     entry.answer.text = "the other's".into();
+    (entry.answer.input_tokens, entry.answer.output_tokens, entry.answer.tokens_estimated) =
+        (7_000, 3_000, true);
     let mut new = new_entry(scope(bench.caller.project.id), entry);
     new.vectors = vec![(EmbedderId::new("fake"), vector("reset|1"))];
     let store = bench.store.clone();
@@ -302,6 +304,8 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
     let reply = bench.ask("reset|1").await;
     assert_eq!((reply.entry.answer.text.as_str(), reply.is_hit()), ("the other's", false));
     assert_eq!(reply.cost.amount.as_nanos(), 120_000, "our own call was paid for");
+    let cost = &reply.cost;
+    assert_eq!((cost.input_tokens, cost.output_tokens, cost.estimated), (100, 10, false), "and bought this");
     let hit = bench.ask("reset|1").await;
     assert_eq!((hit.entry.id, hit.source), (EntryId::from_bytes([9; 16]), Source::Exact));
     assert_eq!(bench.entries().await, 1);
