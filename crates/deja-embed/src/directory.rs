@@ -99,9 +99,8 @@ pub(crate) fn load(directory: &Path, id: Option<&str>, beneath: Option<usize>) -
     let weights_file = transformer.join("model.safetensors");
     let weights = read(&weights_file)?;
 
-    let id = id.map_or_else(|| name(directory, &weights, &tokenizer, pooling, window), str::to_owned);
-    let config = Config {
-        id,
+    let mut config = Config {
+        id: String::new(),
         hidden: bert.hidden_size,
         layers: bert.num_hidden_layers,
         heads: bert.num_attention_heads,
@@ -113,8 +112,10 @@ pub(crate) fn load(directory: &Path, id: Option<&str>, beneath: Option<usize>) -
         beneath: 0,
     };
     config.check().map_err(|problem| LoadError::new(&config_file, problem))?;
+    config.id = id.map_or_else(|| name(directory, &weights, &tokenizer, &config), str::to_owned);
     let image = Tensors::new(&weights)
         .and_then(|tensors| {
+            tensors.check_layers(config.layers)?;
             if let Some(beneath) = beneath {
                 let head = tensors.dense("head", config.hidden, 1)?;
                 let config = Config { beneath, ..config.clone() };
@@ -127,13 +128,29 @@ pub(crate) fn load(directory: &Path, id: Option<&str>, beneath: Option<usize>) -
     Ok(Model { image, tokenizer, tokenizer_file })
 }
 
-/// Name of the directory and a digest of all that decides the vectors, so that another model is another embedder.
-fn name(directory: &Path, weights: &[u8], tokenizer: &[u8], pooling: Pooling, window: usize) -> String {
+/// Name of the directory and a digest of all that decides the vectors, so that another model is another embedder. The config is
+/// part of it: heads and epsilon are in no weight.
+fn name(directory: &Path, weights: &[u8], tokenizer: &[u8], config: &Config) -> String {
     let mut digest = Sha256::new();
     for part in [Sha256::digest(weights), Sha256::digest(tokenizer)] {
         digest.update(part);
     }
-    digest.update(format!("{pooling:?} {window}"));
+    // All fields by name: a new one does not compile until somebody has decided whether it belongs here.
+    let Config {
+        id: _,
+        beneath: _,
+        hidden,
+        layers,
+        heads,
+        feed_forward,
+        vocabulary,
+        window,
+        epsilon,
+        pooling,
+    } = config;
+    digest.update(format!(
+        "{hidden} {layers} {heads} {feed_forward} {vocabulary} {window} {epsilon:e} {pooling:?}"
+    ));
     let digest = hex::encode(digest.finalize());
     let canonical = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let name = canonical.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
@@ -221,6 +238,18 @@ impl<'a> Tensors<'a> {
         let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
         let prefix = if file.tensor("bert.embeddings.word_embeddings.weight").is_ok() { "bert." } else { "" };
         Ok(Self { file, prefix })
+    }
+
+    /// Refuses layers beyond those of the config: without them the model would be another one than its weights are.
+    fn check_layers(&self, layers: usize) -> Result<(), String> {
+        let start = format!("{}encoder.layer.", self.prefix);
+        let number = |name: &str| name.strip_prefix(&start)?.split('.').next()?.parse::<usize>().ok();
+        match self.file.names().into_iter().filter_map(number).max() {
+            Some(last) if last >= layers => Err(format!(
+                "there is an encoder layer {last}, but num_hidden_layers of config.json is {layers}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn tensor(&self, name: &str) -> Result<TensorView<'_>, String> {

@@ -195,6 +195,37 @@ fn the_identity_follows_the_content() {
     assert_ne!(second, id());
 }
 
+/// The same weights and tokenizer, read in another way.
+#[test]
+fn the_identity_follows_the_config() {
+    let directory = tiny(1);
+    let at = directory.path();
+    let mut weights = tensors(1);
+    let layer =
+        |name: &String| name.starts_with("encoder.layer.0.").then(|| name.replace("layer.0.", "layer.1."));
+    let again: Vec<_> =
+        weights.iter().filter_map(|(name, tensor)| Some((layer(name)?, tensor.clone()))).collect();
+    weights.extend(again);
+    write_weights(at, &weights, Dtype::F32);
+    let id = |changes: Value| {
+        let mut config = config();
+        config["num_hidden_layers"] = json!(2);
+        config.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        write_json(at.join("config.json"), &config);
+        Model::from_directory(&directory).unwrap().id().clone()
+    };
+    let first = id(json!({}));
+    assert_eq!(
+        first,
+        id(json!({"layer_norm_eps": 1e-12, "transformers_version": "4.0"})),
+        "the same vectors"
+    );
+    assert_ne!(first, id(json!({"num_attention_heads": 1})));
+    assert_ne!(first, id(json!({"layer_norm_eps": 1e-5})));
+    write_json(at.join("sentence_bert_config.json"), &json!({"max_seq_length": 11}));
+    assert_ne!(first, id(json!({})));
+}
+
 #[test]
 fn what_is_wrong_is_named() {
     let config_with = |key: &str, value: Value| {
@@ -254,5 +285,18 @@ fn weights_that_do_not_fit_are_named() {
         write_weights(directory.path(), &bad, Dtype::F32);
         let error = Model::from_directory(&directory).map(drop).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn more_layers_than_the_config_says_are_refused() {
+    let directory = tiny(5);
+    for prefix in ["", "bert."] {
+        let mut weights = tensors(5);
+        weights.insert("encoder.layer.1.output.dense.bias".to_owned(), (vec![HIDDEN], vec![0.0; HIDDEN]));
+        let weights = weights.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)).collect();
+        write_weights(directory.path(), &weights, Dtype::F32);
+        let error = Model::from_directory(&directory).map(drop).unwrap_err().to_string();
+        assert!(error.contains("model.safetensors") && error.contains("num_hidden_layers"), "{error}");
     }
 }
