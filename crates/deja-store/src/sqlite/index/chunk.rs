@@ -81,6 +81,11 @@ impl Chunk {
         self.vectors = Components::Int8(components);
     }
 
+    /// Whether it keeps int8 components.
+    pub(super) fn is_int8(&self) -> bool {
+        self.vectors.is_int8()
+    }
+
     /// Whether [`Self::within`] can be asked.
     pub(super) fn has_sketches(&self) -> bool {
         !self.sketches.is_empty()

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Threshold;
@@ -22,6 +23,8 @@ pub(super) struct Partition {
     /// With so many full chunks all of them are quantised.
     f16_chunks: usize,
     chunks: RwLock<Vec<Chunk>>,
+    /// How many vectors there are, so that an async thread that asks waits for no lock.
+    len: AtomicUsize,
 }
 
 /// What is searched for in a partition.
@@ -36,7 +39,8 @@ pub(in crate::sqlite) struct Search {
 impl Partition {
     /// An empty partition. Beyond `int8_from` vectors, rounded to whole chunks, it keeps int8 components.
     pub(super) fn new(sketcher: Arc<Sketcher>, int8_from: usize) -> Self {
-        Self { sketcher, f16_chunks: (int8_from / FULL).max(1), chunks: RwLock::new(Vec::new()) }
+        let (f16_chunks, chunks) = ((int8_from / FULL).max(1), RwLock::new(Vec::new()));
+        Self { sketcher, f16_chunks, chunks, len: AtomicUsize::new(0) }
     }
 
     /// Adds a vector and says at which place.
@@ -47,12 +51,13 @@ impl Partition {
         let piece = Piece { slot, vector: Components::F16(vector.stored.into_vec()), sketch };
         let mut chunks = self.chunks.write();
         if chunks.last().is_none_or(|last| last.len() == FULL) {
-            if chunks.len() >= self.f16_chunks {
-                chunks.iter_mut().for_each(|chunk| chunk.quantise(self.sketcher.dimension()));
-            }
             chunks.reserve_exact(1);
             chunks.push(Chunk::default());
         }
+        if chunks.len() > self.f16_chunks {
+            quantise_one(&mut chunks, self.sketcher.dimension());
+        }
+        self.len.fetch_add(1, Ordering::Relaxed);
         let full = (chunks.len() - 1) * FULL;
         chunks.last_mut().map_or(0, |last| {
             last.push(piece, &self.sketcher);
@@ -67,6 +72,7 @@ impl Partition {
         let Some(last) = chunks.last_mut().and_then(|chunk| chunk.pop(&self.sketcher)) else {
             return (None, true);
         };
+        self.len.fetch_sub(1, Ordering::Relaxed);
         if chunks.last().is_some_and(|chunk| chunk.len() == 0) {
             chunks.pop();
         }
@@ -80,8 +86,7 @@ impl Partition {
 
     /// How much work `search` is, in vectors scanned exactly; a sketch costs about a twentieth.
     pub(super) fn cost(&self, search: &Search) -> usize {
-        let chunks = self.chunks.read();
-        let vectors = chunks.len().saturating_sub(1) * FULL + chunks.last().map_or(0, Chunk::len);
+        let vectors = self.len.load(Ordering::Relaxed);
         if self.is_filtered(search) { vectors / 20 } else { vectors }
     }
 
@@ -116,6 +121,15 @@ impl Partition {
         }
         drop(chunks);
         looks.into_iter().map(|look| look.top.into_near()).collect()
+    }
+}
+
+/// Quantises the first full chunk that is not. Searches wait for one chunk with each vector that comes, and never for all
+/// chunks of the scope. Meanwhile some chunks have int8 and some f16: a search reads each as it is.
+fn quantise_one(chunks: &mut [Chunk], dimension: usize) {
+    let Some((_, full)) = chunks.split_last_mut() else { return };
+    if full.last().is_some_and(|last| !last.is_int8()) {
+        full[full.partition_point(Chunk::is_int8)].quantise(dimension);
     }
 }
 
@@ -166,7 +180,7 @@ mod tests {
     use deja_core::id::EntryId;
 
     use super::super::sketch::split_mix;
-    use super::super::{Found, settled};
+    use super::super::{Found, Target, settled};
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
@@ -272,7 +286,62 @@ mod tests {
             expected.sort_by(|a, b| b.0.get().total_cmp(&a.0.get()).then(a.1.cmp(&b.1)));
             expected.truncate(5);
             assert_eq!(found, expected, "{goal} vectors");
+            assert_eq!(partition.cost(&search), rows.len() / 20);
         }
+    }
+
+    #[test]
+    fn a_scope_that_grows_large_is_quantised_chunk_by_chunk() {
+        let random = &mut 11;
+        let probe = direction(random);
+        let partition = Partition::new(Arc::new(Sketcher::new(DIMENSION)), 3 * FULL);
+        let search = Search {
+            probe: embedding(&probe).as_slice().into(),
+            threshold: Threshold::new(0.85).unwrap(),
+            limit: NonZeroUsize::new(5).unwrap(),
+            now: NOW,
+        };
+        let mut all = Vec::new();
+        let mut push = |all: &mut Vec<_>| {
+            let cosine = (split_mix(random) % 1_000) as f64 / 1_000.0;
+            let vector = Vector::new(&embedding(&at(&probe, cosine, random))).unwrap();
+            let row = all.len() as Row;
+            all.push(vector.similarity(&search.probe));
+            let id = EntryId::from_bytes((row as u128).to_be_bytes());
+            partition.push(Slot { id, row, expires: i64::MAX, reading: vector.reading() }, vector);
+        };
+        for _ in 0..3 * FULL {
+            push(&mut all);
+        }
+        for quantised in [1, 2, 3, 3] {
+            push(&mut all);
+            let int8 = partition.chunks.read().iter().filter(|chunk| chunk.is_int8()).count();
+            assert_eq!(int8, quantised);
+            let near = partition.nearest(&[&search]).swap_remove(0);
+            let stored = |row: Row| all[usize::try_from(row).unwrap()];
+            let found = settled(near, search.threshold, search.limit, |row| Ok::<_, ()>(Some(stored(row))));
+            let found: Vec<_> = found.unwrap().iter().map(|found| found.similarity.get()).collect();
+            let mut expected: Vec<_> = all.iter().map(|similarity| similarity.get()).collect();
+            expected.sort_by(|a, b| b.total_cmp(a));
+            assert_eq!(found, expected[..5], "{quantised} chunks are quantised");
+        }
+    }
+
+    #[test]
+    fn whether_a_search_is_long_is_known_while_the_chunks_are_changed() {
+        let target = Target(Arc::new(Partition::new(Arc::new(Sketcher::new(DIMENSION)), 0)));
+        let probe = embedding(&direction(&mut 7)).as_slice().into();
+        let (threshold, limit) = (Threshold::new(0.85).unwrap(), NonZeroUsize::MIN);
+        let search = Search { probe, threshold, limit, now: NOW };
+        std::thread::scope(|threads| {
+            let changed = target.0.chunks.write();
+            let (tell, told) = std::sync::mpsc::channel();
+            let (target, search) = (&target, &search);
+            threads.spawn(move || tell.send(target.is_long(search)));
+            let told = told.recv_timeout(std::time::Duration::from_secs(20));
+            drop(changed);
+            assert_eq!(told, Ok(false));
+        });
     }
 
     #[test]
