@@ -152,9 +152,9 @@ const PART: i64 = 5000;
 /// all projects wait that are written together. Nothing, if another replica is at it.
 async fn remove_marked(connections: &Connections, project: ProjectId) -> Result<(), StoreError> {
     let id = uuid(project.as_bytes());
-    // Any number that is the project's own.
-    let (half, other) = id.as_u64_pair();
-    let Some(connections) = connections.alone_if_free((half ^ other).cast_signed()).await? else {
+    // The half of an id that is random.
+    let (_, own) = id.as_u64_pair();
+    let Some(connections) = connections.alone_if_free(own.cast_signed()).await? else {
         return Ok(());
     };
     let entries = found(&connections, project, &EntryFilter::default()).await?;
@@ -179,7 +179,9 @@ async fn remove_marked(connections: &Connections, project: ProjectId) -> Result<
               flight AS (DELETE FROM flights WHERE project_id = $1)
          DELETE FROM projects WHERE project_id = $1 AND slug = {MARK}"
     );
-    connections.bulk(&sql, &[&id]).await.map(drop)
+    connections.bulk(&sql, &[&id]).await?;
+    // A connection that is dropped gives its lock back a moment later: whoever deletes the next project of this id would find it taken.
+    connections.query("SELECT pg_advisory_unlock_all()", &[]).await.map(drop)
 }
 
 /// A project whose columns begin at number `first`.

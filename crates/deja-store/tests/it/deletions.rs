@@ -79,3 +79,13 @@ async fn what_a_project_has_much_of_goes_before_its_row_is_held() {
         store.log_requests(&requests).await.unwrap();
     }
 }
+
+/// The lock of a deletion is on a connection that goes back to the pool.
+#[tokio::test]
+async fn a_deletion_keeps_no_lock_from_the_next_one() {
+    let (_database, store) = with_project().await;
+    for _ in 0..50 {
+        assert!(store.delete_project(project_id(1), &change()).await.unwrap());
+        store.create_project(&project(1), &change()).await.unwrap();
+    }
+}
