@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::lexicon::{class, lexicon};
+use crate::scan::is_titled;
 
 /// The most words of a text that is looked at: in longer ones other words say the same.
 const LONGEST: usize = 40;
@@ -62,7 +63,7 @@ impl Cased {
         let inner = words.iter().filter(|(at, word)| !starts(&text[..*at]) && *word != "I");
         let (inner, capitals) = inner
             .fold((0, 0), |(all, capitals), (_, word)| (all + 1, capitals + usize::from(is_capital(word))));
-        let titled = capitals > 1 && capitals * 10 >= inner * 6;
+        let titled = capitals > 1 && is_titled(capitals, inner);
         let minds = !titled && words.iter().any(|(_, word)| is_capital(word));
         // A sentence begins with a capital, whatever its first word is.
         let told = |at: usize, word: &str| !starts(&text[..at]) || is_upper(word);

@@ -105,12 +105,17 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
     let Scanner { mut out, capitals, words, .. } = scanner;
     say_signs(&mut out);
     say_steps(&mut out);
-    if capitals * 10 >= words * 6 && words > 2 && !has_small_auxiliary(text) {
+    if is_titled(capitals, words) && words > 2 && !has_small_auxiliary(text) {
         for piece in &mut out {
             piece.name = false;
         }
     }
     out
+}
+
+/// Whether so many of the words have a capital that it says nothing.
+pub(crate) const fn is_titled(capitals: usize, words: usize) -> bool {
+    capitals * 10 >= words * 6
 }
 
 /// Whether a text has an auxiliary verb in lower case ("Who is Ann Lee"). A title has none ("Who Is It").

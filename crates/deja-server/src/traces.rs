@@ -73,8 +73,8 @@ impl Traces {
             .extract_with_context(&Context::new(), &Traceparent(request.headers()));
         let span = self.tracer.span_builder(name).with_kind(SpanKind::Server).with_attributes(attributes);
         let span = callers.with_span(span.start_with_context(&*self.tracer, &callers));
-        let ends = Arc::new(Ends { span: span.clone(), at: OnceLock::new() });
-        Some(Served { context: span.with_value(Arc::clone(&ends)), ends })
+        let ends = Ends { span: span.clone(), at: OnceLock::new() };
+        Some(Served(span.with_value(ends)))
     }
 
     /// Sends what waits, and ends.
@@ -129,12 +129,8 @@ impl Extractor for Traceparent<'_> {
     }
 }
 
-/// The span of a request that is being served.
-pub struct Served {
-    /// Holds `ends`.
-    context: Context,
-    ends: Arc<Ends>,
-}
+/// The span of a request that is being served. Its context holds its [`Ends`].
+pub struct Served(Context);
 
 /// Ends a span at the last byte of the answer. Who counts a request may do so after that: the span is sent when the last of them
 /// has told the span what became of the request.
@@ -154,12 +150,12 @@ impl Drop for Ends {
 impl Served {
     /// What the request is answered in.
     pub fn context(&self) -> Context {
-        self.context.clone()
+        self.0.clone()
     }
 
     /// Takes in how it was answered.
     pub fn answered(self, response: Response) -> Response {
-        let span = self.context.span();
+        let span = self.0.span();
         let status = response.status();
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
         let told = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
@@ -188,8 +184,10 @@ impl Served {
 impl Drop for Served {
     #[expect(clippy::disallowed_methods, reason = "the span began by the clock of the process")]
     fn drop(&mut self) {
-        // Nobody else sets it.
-        let _first = self.ends.at.set(SystemTime::now());
+        if let Some(ends) = self.0.get::<Ends>() {
+            // Nobody else sets it.
+            let _first = ends.at.set(SystemTime::now());
+        }
     }
 }
 

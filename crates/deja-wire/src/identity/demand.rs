@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 
 use super::document::{Kind, Value};
-use super::gemini::camel;
+use super::gemini::member;
 use crate::{Completion, Finish, Wire};
 
 /// What a request demands of its answer. Some providers, and many servers that speak like them, answer in another way all the
@@ -69,9 +69,4 @@ fn wants_json(wire: Wire, body: Value<'_>) -> bool {
     };
     let kind = format.and_then(|format| format.get("type"));
     kind.is_some_and(|kind| kind.is_text("json_object") || kind.is_text("json_schema"))
-}
-
-/// A member of Gemini's, in either spelling.
-fn member<'a>(object: Value<'a>, name: &str) -> Option<Value<'a>> {
-    object.members().find(|(own, _)| camel(own) == name).map(|(_, value)| value)
 }

@@ -26,7 +26,7 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 /// A name as the SDKs spell it: Google takes `system_instruction` for `systemInstruction`.
-pub(super) fn camel(name: &str) -> Cow<'_, str> {
+fn camel(name: &str) -> Cow<'_, str> {
     if !name.contains('_') {
         return name.into();
     }
@@ -38,6 +38,11 @@ pub(super) fn camel(name: &str) -> Cow<'_, str> {
         camel.push_str(letters.as_str());
     }
     camel.into()
+}
+
+/// A member by the name that the SDKs spell, in either spelling.
+pub(super) fn member<'a>(object: Value<'a>, name: &str) -> Option<Value<'a>> {
+    object.members().find(|(own, _)| camel(own) == name).map(|(_, value)| value)
 }
 
 fn members(name: &str, value: Value<'_>, options: &Options) -> Place {

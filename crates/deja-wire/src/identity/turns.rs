@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::Options;
 use super::document::{Kind, Value};
-use super::gemini::camel;
+use super::gemini::member;
 use super::place::Members;
 use super::reason::{MULTI_TURN, NO_QUESTION, TOO_LONG};
 
@@ -69,9 +69,7 @@ impl<'a> Turns<'a> {
     pub(super) fn read(layout: &'static Layout, body: Value<'a>) -> Self {
         let mut turns =
             Self { layout, instructions: Vec::new(), recent: VecDeque::new(), count: 0, talk: true };
-        let instructions = layout.instructions.and_then(|wanted| {
-            body.members().find(|(name, _)| camel(name) == wanted).map(|(_, value)| value)
-        });
+        let instructions = layout.instructions.and_then(|wanted| member(body, wanted));
         let instructions = instructions.filter(|value| !value.is_null());
         turns.instructions.extend(instructions.map(|value| value.get(layout.content).unwrap_or(value)));
         let Some(list) = body.get(layout.turns) else { return turns };
