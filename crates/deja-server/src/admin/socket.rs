@@ -38,9 +38,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// For a command to be done: deleting a million entries takes minutes.
 const CALL_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// What a line asks, and the PostgreSQL that it is meant for; `None` is whatever the server works on.
+/// A server of another version could overlook an option that it does not know.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a line asks, the version of who asks, and the PostgreSQL that it is meant for; `None` is whatever the server
+/// works on.
 #[derive(Serialize, Deserialize)]
 struct Asked<C> {
+    #[serde(default)]
+    version: String,
     database: Option<String>,
     command: C,
 }
@@ -144,8 +150,13 @@ async fn answer(admin: &Admin, database: Option<&str>, mut stream: UnixStream, o
     stream.shutdown().await
 }
 
-/// The command, unless it is meant for another database than `own`.
+/// The command, unless it comes from another version or is meant for another database than `own`.
 fn meant_for(asked: Asked<Command>, own: Option<&str>) -> Result<Command, AdminError> {
+    if asked.version != VERSION {
+        return Err(AdminError::Invalid(format!(
+            "the running server is deja {VERSION}, and this command another version: use the server's"
+        )));
+    }
     match asked.database {
         Some(meant) if own != Some(meant.as_str()) => Err(AdminError::Invalid(format!(
             "the server in the data directory works on {}, not on {meant} (DEJA_DATABASE_URL): unset that to have it done \
@@ -191,7 +202,7 @@ pub fn call(
     };
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(CALL_TIMEOUT))?;
-    let mut line = serde_json::to_vec(&Asked { database, command })?;
+    let mut line = serde_json::to_vec(&Asked { version: VERSION.into(), database, command })?;
     line.push(b'\n');
     let reply = exchange(&stream, &line).map_err(in_words)?;
     serde_json::from_slice(&reply).map(Some).map_err(|_| {

@@ -1,5 +1,7 @@
 //! What an operator changes while the server runs holds for the very next request.
 
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -152,4 +154,25 @@ fn a_key_that_cannot_be_printed_is_named() {
     assert!(error.contains("was made but not printed; revoke it"), "{error}");
     assert_eq!(output.status.code(), Some(1));
     assert!(tenant.deja.cli(&["key", "revoke", prefix]).starts_with("Revoked "), "{prefix}");
+}
+
+/// A server of another version would overlook an option that it does not know.
+#[test]
+fn a_command_of_another_version_is_refused_and_does_nothing() {
+    let deja = World::shared().tenant("versions").deja;
+    let ask = |version: &str| {
+        let mut socket = UnixStream::connect(deja.data().join("deja.sock")).unwrap();
+        let command = json!({"project_create": {"name": "of-another-version", "tier": "free"}});
+        writeln!(socket, "{}", json!({"version": version, "database": null, "command": command})).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for version in ["0.0.1", ""] {
+        let answer = ask(version);
+        assert!(answer.contains("this command another version"), "{answer}");
+        assert!(!deja.cli(&["project", "list"]).contains("of-another-version"));
+    }
+    let answer = ask(env!("CARGO_PKG_VERSION"));
+    assert!(answer.contains("of-another-version"), "{answer}");
 }
