@@ -134,15 +134,6 @@ impl Engine {
                 return Ok(answered);
             }
 
-            // Only now is the provider looked for: an exact hit needs none.
-            let route = match &route {
-                Some(route) => route,
-                None => {
-                    route.insert(self.parts.providers.route(caller, &query.model, query.endpoint()).await?)
-                }
-            };
-            query.can_take(route)?;
-
             // The entry of a similar prompt.
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             let searched = Instant::now();
@@ -162,6 +153,15 @@ impl Engine {
             if query.wire.as_ref().is_some_and(|wired| wired.control.only) {
                 return Err(QueryError::NotCached);
             }
+
+            // Only now is the provider looked for: a hit needs none.
+            let route = match &route {
+                Some(route) => route,
+                None => {
+                    route.insert(self.parts.providers.route(caller, &query.model, query.endpoint()).await?)
+                }
+            };
+            query.can_take(route)?;
 
             // No entry answers: one call to the provider, shared with everybody who asks the same meanwhile.
             let call = Call {

@@ -246,11 +246,13 @@ async fn who_may_not_ask_costs_nothing() {
         let refused = bench.try_ask(query("reset|1")).await;
         assert!(matches!(refused, Err(QueryError::Forbidden(why)) if why == cause), "{refused:?}");
     }
+    assert_eq!(bench.embedder.calls.load(Ordering::SeqCst), 0);
     bench.caller = plain;
+    // It may have been supported when an answer was bought, so its entries are looked through.
     let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };
     let refused = bench.try_ask(unsupported).await;
     assert!(matches!(refused, Err(QueryError::ModelNotSupported { model }) if model == "unsupported"));
-    assert_eq!((bench.provider.count(), bench.embedder.calls.load(Ordering::SeqCst)), (0, 0));
+    assert_eq!(bench.provider.count(), 0);
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ const TOO_LONG: &str =
 pub struct FeedbackRequest<'a> {
     /// The `X-Request-Id` of the answer; of several answers with the same one, the last is meant.
     #[serde(borrow)]
-    #[schema(value_type = Option<String>, max_length = 64, example = "5f3a9c01-2a")]
+    #[schema(value_type = Option<String>, max_length = 64, example = "5f3a9c01-9d2e4b7f01c6a835")]
     request_id: Option<&'a RawValue>,
     /// The entry that answered: `X-Deja-Entry`, or `matched_cache_entry_id` of `debug`.
     #[serde(borrow)]

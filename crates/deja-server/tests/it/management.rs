@@ -135,9 +135,14 @@ fn a_removed_provider_is_not_asked_any_more() {
     let own = FakeProvider::start();
     let url = format!("{}/v1", own.url());
     tenant.deja.cli(&tenant.provider_add("house", &url, "house-model", &["--allow-private"]));
-    tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "house-model"}));
+    let of_house = |prompt: &str| json!({"prompt": prompt, "model": "house-model"});
+    tenant.ask(&of_house("How do I reset my password?"));
     tenant.deja.cli(&["provider", "remove", "--project", &tenant.slug, "house"]);
-    tenant.send(&json!({"prompt": "Why is the sky blue?", "model": "house-model"})).detail(400);
+    // What was bought stays: in the same words and in others.
+    for prompt in ["How do I reset my password?", "How can I reset my password?"] {
+        assert_eq!(tenant.ask(&of_house(prompt))["cache_hit"], true, "{prompt}");
+    }
+    tenant.send(&of_house("Why is the sky blue?")).detail(400);
     assert_eq!(own.calls("house-model").len(), 1);
 }
 
