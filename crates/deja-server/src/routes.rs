@@ -21,7 +21,7 @@ use crate::api::wire::{self, shape_of};
 use crate::api::{feedback, health, openapi, query};
 use crate::console::{self, Console};
 use crate::edge::edge;
-use crate::request_id::{Numbered, only_fit};
+use crate::request_id::{Hashed, only_fit};
 use crate::state::App;
 
 /// The routes of the API, for people. What is not there is refused as everywhere.
@@ -46,7 +46,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
     // From the outside in.
     let passed = ServiceBuilder::new()
         .layer(MapRequestLayer::new(only_fit::<Body>))
-        .layer(SetRequestIdLayer::x_request_id(Numbered))
+        .layer(SetRequestIdLayer::x_request_id(Hashed))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(from_fn_with_state(Arc::clone(&app), edge));
     Ok(Router::new()

@@ -2,7 +2,8 @@
 //! accounts, sign-in is refused for a while. By account *and* address, so that nobody can lock somebody else out.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use deja_core::clock::Timestamp;
@@ -15,11 +16,9 @@ const PER_ADDRESS: u32 = 30;
 /// Wrong codes of one account, from wherever. Six digits can be guessed from many addresses, and who gets to guess has the
 /// password: nobody else can lock the account's owner out.
 const PER_CODE: u32 = 10;
-/// The place of what counts wherever it comes from.
-const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 /// How long failures count, from the first one on.
 const WINDOW: Duration = Duration::from_mins(15);
-/// What is remembered at most; beyond it the oldest half goes.
+/// What is remembered at most; beyond it half goes: those who may still try, then the oldest.
 const REMEMBERED: usize = 20_000;
 
 #[derive(Clone, Copy)]
@@ -35,36 +34,35 @@ type Who = (IpAddr, Option<String>);
 #[derive(Default)]
 pub(crate) struct Throttle {
     failures: Mutex<HashMap<Who, Failures>>,
+    /// Wrong codes by account. Apart, so that no flood of passwords makes them forgotten; only who has the password of an
+    /// account gets one of these.
+    codes: Mutex<HashMap<String, Failures>>,
 }
 
 impl Throttle {
     /// Counts an attempt; or says how long sign-in has to wait. Counted before the password is looked at, so that many
     /// guesses at once are no more than one after the other.
     pub(super) fn attempt(&self, account: &str, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        self.count_one(&keys(account, address), now)
-    }
-
-    /// Counts an attempt with a code of the account's second factor; or says how long it has to wait.
-    pub(super) fn attempt_code(&self, account: &str, now: Timestamp) -> Result<(), Duration> {
-        self.count_one(&[(code_of(account), PER_CODE)], now)
-    }
-
-    fn count_one(&self, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
         let mut failures = self.failures.lock();
         if failures.len() >= REMEMBERED {
             forget(&mut failures, now);
         }
-        open(&failures, keys, now)?;
-        for (who, _) in keys {
-            count(&mut failures, who.clone(), now);
-        }
-        Ok(())
+        count_all(&mut failures, &keys(account, address), now)
+    }
+
+    /// Counts an attempt with a code of the account's second factor; or says how long it has to wait.
+    pub(super) fn attempt_code(&self, account: &str, now: Timestamp) -> Result<(), Duration> {
+        let mut codes = self.codes.lock();
+        codes.retain(|_, failed| now < failed.since.plus(WINDOW));
+        count_all(&mut codes, &[(normal(account), PER_CODE)], now)
     }
 
     /// Whether anything from this address is looked at, whatever the account; or how long it has to wait.
     pub(crate) fn is_open(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let failures = self.failures.lock();
-        open(&failures, &[((place(address), None), PER_ADDRESS)], now)
+        let who = (place(address), None);
+        let most = most(&who);
+        open(&failures, &[(who, most)], now)
     }
 
     /// Counts a failure of an address, after the fact: what is so long that guessing leads nowhere need not be counted before
@@ -79,8 +77,7 @@ impl Throttle {
 
     /// Forgets the wrong codes of an account: the right one came.
     pub(super) fn code_succeeded(&self, account: &str) {
-        let mut failures = self.failures.lock();
-        failures.remove(&code_of(account));
+        self.codes.lock().remove(&normal(account));
     }
 
     /// Takes the attempt back, and the account's failures from this address: its password was right.
@@ -94,8 +91,25 @@ impl Throttle {
     }
 }
 
+/// Counts one more of each of these; or says how long they have to wait.
+fn count_all<K: Clone + Eq + Hash>(
+    failures: &mut HashMap<K, Failures>,
+    keys: &[(K, u32)],
+    now: Timestamp,
+) -> Result<(), Duration> {
+    open(failures, keys, now)?;
+    for (who, _) in keys {
+        count(failures, who.clone(), now);
+    }
+    Ok(())
+}
+
 /// Whether none of these has failed too often; or how many whole seconds they have to wait.
-fn open(failures: &HashMap<Who, Failures>, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
+fn open<K: Eq + Hash>(
+    failures: &HashMap<K, Failures>,
+    keys: &[(K, u32)],
+    now: Timestamp,
+) -> Result<(), Duration> {
     let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
     let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
     // Rounded up: who comes a moment too early is refused again.
@@ -103,7 +117,7 @@ fn open(failures: &HashMap<Who, Failures>, keys: &[(Who, u32)], now: Timestamp) 
     if wait.is_zero() { Ok(()) } else { Err(Duration::from_secs(seconds)) }
 }
 
-fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {
+fn count<K: Eq + Hash>(failures: &mut HashMap<K, Failures>, who: K, now: Timestamp) {
     let failed = failures.entry(who).or_insert(Failures { count: 0, since: now });
     if now >= failed.since.plus(WINDOW) {
         *failed = Failures { count: 0, since: now };
@@ -111,14 +125,17 @@ fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {
     failed.count += 1;
 }
 
-fn code_of(account: &str) -> Who {
-    // No account has a blank in its name.
-    (ANYWHERE, Some(format!("code {}", normal(account))))
-}
-
 fn keys(account: &str, address: IpAddr) -> [(Who, u32); 2] {
     let place = place(address);
-    [((place, Some(normal(account))), PER_ACCOUNT), ((place, None), PER_ADDRESS)]
+    [(place, Some(normal(account))), (place, None)].map(|who| {
+        let most = most(&who);
+        (who, most)
+    })
+}
+
+/// Failures before sign-in waits.
+fn most((_, account): &Who) -> u32 {
+    if account.is_some() { PER_ACCOUNT } else { PER_ADDRESS }
 }
 
 /// What one subscriber has: an IPv4 address, or the 64 first bits of an IPv6 address (RFC 6177 and RFC 7421), below
@@ -138,11 +155,13 @@ fn normal(account: &str) -> String {
 fn forget(failures: &mut HashMap<Who, Failures>, now: Timestamp) {
     failures.retain(|_, failed| now < failed.since.plus(WINDOW));
     if failures.len() >= REMEMBERED {
-        let mut since: Vec<_> = failures.values().map(|failed| failed.since).collect();
-        let middle = since.len() / 2;
-        let (_, middle, _) = since.select_nth_unstable(middle);
+        // Whom a flood makes forgotten, may try anew: so first those who may try anyway.
+        let rank = |who: &Who, failed: &Failures| (failed.count >= most(who), failed.since);
+        let mut ranks: Vec<_> = failures.iter().map(|(who, failed)| rank(who, failed)).collect();
+        let half = ranks.len() / 2;
+        let (_, middle, _) = ranks.select_nth_unstable(half);
         let middle = *middle;
-        failures.retain(|_, failed| failed.since > middle);
+        failures.retain(|who, failed| rank(who, failed) > middle);
     }
 }
 
@@ -258,6 +277,21 @@ mod tests {
         throttle.failed(THERE, at(900));
         assert_eq!(throttle.failures.lock().len(), REMEMBERED - 10_000 + 1);
         assert_eq!(throttle.is_open(HERE, at(900)), Err(Duration::from_secs(100)));
+    }
+
+    /// Whoever makes it can invent as many accounts and addresses as they like.
+    #[test]
+    fn no_flood_of_passwords_opens_the_second_step_or_a_closed_account() {
+        let throttle = Throttle::default();
+        for _ in 0..PER_CODE {
+            assert_eq!(throttle.attempt_code("ada@example.com", at(0)), Ok(()));
+        }
+        for _ in 0..PER_ACCOUNT {
+            assert_eq!(throttle.attempt("ada@example.com", HERE, at(0)), Ok(()));
+        }
+        flood(&throttle, 0..3 * REMEMBERED as u32, 1);
+        assert_eq!(throttle.attempt_code("ada@example.com", at(2)), Err(Duration::from_secs(898)));
+        assert_eq!(throttle.attempt("ada@example.com", HERE, at(2)), Err(Duration::from_secs(898)));
     }
 
     #[test]

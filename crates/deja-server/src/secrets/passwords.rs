@@ -16,8 +16,13 @@ use tokio::sync::Semaphore;
 /// Hashes computed at once: each takes 19 MiB and a core for tens of milliseconds.
 const AT_ONCE: usize = 2;
 
+/// Callers that compute or wait. One more is refused: strangers cause these hashes, and an operator should not wait behind
+/// thousands of them.
+const PLACES: usize = 64;
+
 /// Hashes and checks passwords. Callers wait for their turn.
 pub struct Passwords {
+    places: Arc<Semaphore>,
     turns: Arc<Semaphore>,
     entropy: Arc<dyn Entropy>,
 }
@@ -25,17 +30,21 @@ pub struct Passwords {
 impl Passwords {
     /// With salts from `entropy`.
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
-        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), entropy }
+        let room = |permits| Arc::new(Semaphore::new(permits));
+        Self { places: room(PLACES), turns: room(AT_ONCE), entropy }
     }
 
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, AdminError> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            AdminError::Unavailable("too many passwords are being checked: try again in a few seconds".into())
+        })?;
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(failed)?;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
-            drop(turn);
+            drop((turn, place));
             done
         });
         done.await.map_err(failed)
@@ -101,6 +110,18 @@ mod tests {
         assert!(!passwords.verify("correct horse batterx".into(), Some(hash)).await.unwrap());
         assert!(!passwords.verify("nobody".into(), None).await.unwrap());
         assert!(!passwords.verify("x".into(), Some(PasswordHash::from_phc("nonsense"))).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn whoever_finds_no_place_to_wait_is_refused_at_once() {
+        let passwords = Passwords::new(Arc::new(SystemEntropy));
+        let slow = || std::thread::sleep(std::time::Duration::from_millis(5));
+        let done = futures::future::join_all((0..10 * PLACES).map(|_| passwords.in_turn(slow))).await;
+        let refused = done.iter().filter(|done| matches!(done, Err(AdminError::Unavailable(_)))).count();
+        let served = done.iter().filter(|done| done.is_ok()).count();
+        assert_eq!(refused + served, done.len());
+        assert!(served >= PLACES && refused > 0, "{served} served, {refused} refused");
+        assert!(passwords.in_turn(slow).await.is_ok(), "the places are free again");
     }
 
     #[tokio::test]
