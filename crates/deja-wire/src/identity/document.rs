@@ -127,12 +127,15 @@ impl<'a> Document<'a> {
             if value.kind() == Kind::Object {
                 names.clear();
                 names.extend(value.members().map(|(name, _)| name));
-                names.sort_unstable();
-                if let Some([twin, _]) = names.array_windows().find(|[one, other]| one == other) {
-                    if at == 0 {
+                // Go's reader takes "Model" for "model": at the top that would be another model than the one that a key allows.
+                if at == 0 {
+                    names.sort_by(|one, other| lower(one).cmp(lower(other)));
+                    if let Some([_, twin]) = names.array_windows().find(|[a, b]| a.eq_ignore_ascii_case(b)) {
                         return Err(Malformed::member(twin, "is there twice: send it once"));
                     }
-                    ambiguous = true;
+                } else {
+                    names.sort_unstable();
+                    ambiguous |= names.array_windows().any(|[one, other]| one == other);
                 }
             }
             at += value.width();
@@ -140,6 +143,10 @@ impl<'a> Document<'a> {
         self.ambiguous |= ambiguous;
         Ok(())
     }
+}
+
+fn lower(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
 /// The number, `true`, `false` or `null` that a text begins with.

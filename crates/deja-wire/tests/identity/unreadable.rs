@@ -6,7 +6,7 @@ use crate::requests::{OPTIONS, ask, endpoint};
 
 #[test]
 fn what_nobody_can_read_is_an_error() {
-    let cases: [(&[u8], Option<&str>, &str); 11] = [
+    let cases: [(&[u8], Option<&str>, &str); 13] = [
         (b"", None, "the body is empty: send a JSON object"),
         (b" \n", None, "the body is empty: send a JSON object"),
         (b"\xff", None, "the body is not valid UTF-8"),
@@ -18,6 +18,12 @@ fn what_nobody_can_read_is_an_error() {
         (b"{\"model\":7}", Some("model"), "`model` must be a string"),
         (b"{\"model\":\"m\",\"n\":1,\"n\":1}", Some("n"), "`n` is there twice: send it once"),
         (b"{\"model\":\"m\",\"\\u006dodel\":\"x\"}", Some("model"), "`model` is there twice: send it once"),
+        (b"{\"model\":\"m\",\"Model\":\"x\"}", Some("Model"), "`Model` is there twice: send it once"),
+        (
+            b"{\"MODEL\":\"x\",\"stream\":true,\"model\":\"m\"}",
+            Some("model"),
+            "`model` is there twice: send it once",
+        ),
     ];
     for (body, param, message) in cases {
         let error = ask(Wire::Chat, body, &OPTIONS).unwrap_err();
