@@ -24,6 +24,7 @@ use crate::point;
 use crate::prompt::{Prompt, Word};
 use crate::quantity::unit;
 use crate::replaced::{replaced, unpaired};
+use crate::rules::LONG;
 
 /// What differs between two prompts.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -61,8 +62,10 @@ pub(crate) struct Differences {
     pub(crate) codes: [usize; 2],
     /// Opposites of which one is a function word or noise: "left" and "right", "even" and "odd".
     pub(crate) contrast: bool,
-    /// Words that are paired as if they said the same, and say another kind of it: "dog" and "puppy".
+    /// Words that are paired as if they said the same, and say another kind of it: "dog" and "puppy", "a tenant" and "a tenancy".
     pub(crate) kind: bool,
+    /// One denies two things that the other says: "charged though I paid", "not charged though I did not pay".
+    pub(crate) negated: bool,
     /// A single capital in another one's place: vitamin A, vitamin D.
     pub(crate) letter: bool,
     /// Another model of the same number: 14, 14 Pro.
@@ -176,9 +179,11 @@ impl Differences {
             exchange: exchange(a, b, &alignment),
             contrast: contrast(a, b, [&left, &right]),
             kind: alignment.pairs.iter().any(|(i, j, link)| {
-                let contrasts = lexicon().contrasts(&a.words[*i].stem);
-                *link != Link::Same && contrasts.contains(&b.words[*j].stem)
+                let (x, y) = (&a.words[*i], &b.words[*j]);
+                *link != Link::Same && lexicon().contrasts(&x.stem).contains(&y.stem)
+                    || *link == Link::Derived && x.single && y.single && !(narrows(a, *i) || narrows(b, *j))
             }),
+            negated: denied_twice(a, b, &alignment),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             apart: Apart::of(a, b, &alignment),
             alignment,
@@ -225,6 +230,23 @@ fn function_opposite(function: &[Vec<&str>; 2]) -> bool {
     let [left, right] =
         function.each_ref().map(|list| list.iter().map(|word| stem(word)).collect::<Vec<_>>());
     left.iter().any(|x| right.iter().any(|y| lexicon().opposite(x, y)))
+}
+
+/// Whether another content word follows at once: "a driving licence".
+fn narrows(prompt: &Prompt, at: usize) -> bool {
+    prompt.words.get(at + 1).is_some_and(|next| next.place == prompt.words[at].place + 1)
+}
+
+/// Whether one of them denies two words that both say, and the other denies neither: no parity tells.
+fn denied_twice(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let denied = |left: bool| {
+        let only = alignment.pairs.iter().filter(|(i, j, _)| {
+            let (x, y) = (a.words[*i].negated, b.words[*j].negated);
+            x != y && x == left
+        });
+        only.count()
+    };
+    a.length.max(b.length) <= LONG && matches!((denied(true), denied(false)), (2.., 0) | (0, 2..))
 }
 
 /// Whether a function word or noise of one prompt has its opposite or its contrast among what the other has alone, or a content

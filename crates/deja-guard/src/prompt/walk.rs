@@ -257,7 +257,12 @@ impl Prompt {
             single: article && !counted,
             governor: walk.governor,
             place,
-            slot: if walk.acts { Some(Slot::Done) } else { Slot::behind(between) },
+            slot: match between.last() {
+                _ if walk.acts => Some(Slot::Done),
+                // "To" stands before verbs, too, and a name is none.
+                Some(before) if before == "to" && piece.name => Some(Slot::Governed),
+                _ => Slot::behind(between),
+            },
             lead: std::mem::take(&mut walk.lead),
             negated,
             negates,

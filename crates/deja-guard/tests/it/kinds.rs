@@ -157,3 +157,45 @@ fn short_words_that_are_kinds_and_long_ones_that_are_none() {
         0.92,
     );
 }
+
+#[test]
+fn words_that_look_alike_are_two_things() {
+    all_refused(
+        &[
+            ("What is a tenant?", "What is a tenancy?"),
+            ("What is a deposit?", "What is a deposition?"),
+            ("Explain what a fraction is.", "Explain what a fractal is."),
+            ("Is astronomy a science?", "Is astrology a science?"),
+            ("Explain a neutron to a child", "Explain a neuron to a child"),
+            ("Which vaccines do I need in Kenya?", "I am going to Namibia. What vaccinations are needed?"),
+            ("Which adapter do I need in Japan?", "I am travelling to Italy. Which adapter do I need?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("How do I get a driving license?", "How do I get a driver's license?"),
+            ("How do I book a trip to Rome?", "How can I book a trip to Rome?"),
+        ],
+        0.92,
+    );
+}
+
+/// Two negations are no agreement.
+#[test]
+fn who_denies_two_things_asks_the_contrary() {
+    all_refused(
+        &[
+            (
+                "Why was I charged a fee although I paid?",
+                "Why wasn't I charged a fee although I did not pay?",
+            ),
+            (
+                "Why did my plant die although I watered it?",
+                "Why didn't my plant die although I didn't water it?",
+            ),
+        ],
+        0.95,
+    );
+    all_passed(&[("Why did I get no refund?", "Why didn't I get a refund?")], 0.92);
+}
