@@ -147,9 +147,9 @@ impl Threshold {
     /// further down would cost a scan of the scope on each miss.
     pub const NEAR: Self = Self(0.75);
 
-    /// The threshold `value`, if it lies between 0 and 1.
+    /// The threshold `value`, if it lies between 0 and 1. A zero has no sign.
     pub fn new(value: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&value).then_some(Self(value))
+        (0.0..=1.0).contains(&value).then_some(Self(value.abs()))
     }
 
     /// The value, 0..=1.

@@ -20,6 +20,30 @@ fn no_file_refers_to_what_lies_beside_the_repository() {
     assert_eq!(found.status.code(), Some(1), "{lines}{error}");
 }
 
+/// What reads and writes is behind the ports of deja-core.
+#[test]
+fn deja_core_depends_on_no_driver() {
+    let manifest = read("crates/deja-core/Cargo.toml");
+    let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
+    let (dependencies, _) = dependencies.split_once("\n[").unwrap();
+    assert!(dependencies.contains("deja-guard"), "{dependencies}");
+    for driver in [
+        "axum",
+        "deja-embed",
+        "deja-providers",
+        "deja-store",
+        "hyper",
+        "reqwest",
+        "rusqlite",
+        "tokio-postgres",
+    ] {
+        assert!(!dependencies.contains(driver), "{driver}");
+    }
+    for feature in ["\"fs\"", "\"net\"", "\"process\"", "\"full\""] {
+        assert!(!dependencies.contains(feature), "{feature}");
+    }
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

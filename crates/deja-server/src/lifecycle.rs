@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::socket::OwnDirectory;
+use crate::api::error::ApiError;
 use crate::config::{Config, ConnectionSettings};
 use crate::descriptors;
 use crate::listener::{self, ListenerLimits};
@@ -102,7 +103,10 @@ impl Server {
         if let Some((metrics, handle)) = metrics {
             let (counted, engine) = (wired.metrics.clone(), wired.app.engine().clone());
             let text = move || scraped(handle.clone(), counted.clone(), engine.clone());
-            let router = Router::new().route("/metrics", get(text));
+            let router = Router::new()
+                .route("/metrics", get(text))
+                .fallback(async || ApiError::NotFound)
+                .method_not_allowed_fallback(async || ApiError::MethodNotAllowed);
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
         let router = routes::router(wired.app.clone(), wired.console.clone())?;

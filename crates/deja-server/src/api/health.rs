@@ -1,4 +1,4 @@
-//! `GET /livez` (the process runs) and `GET /readyz` (a query would work).
+//! `GET /livez` (the process runs) and `GET /readyz` (storage works).
 
 use std::sync::Arc;
 
@@ -25,10 +25,12 @@ pub async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether a query would work
+/// Whether storage works
+///
+/// Neither an embedding server nor an LLM provider is asked: without them deja still answers the same prompts.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
-    (status = 200, description = "It would.", body = Health),
-    (status = 503, description = "It would not; the detail says why.", body = ErrorBody)))]
+    (status = 200, description = "It works.", body = Health),
+    (status = 503, description = "It does not, or deja is shutting down: the detail says which.", body = ErrorBody)))]
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
     let refuse = |detail: String| {
         let cause = [(ERROR_CODE, "unavailable")];

@@ -52,7 +52,7 @@ pub struct QueryRequest<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1, max_length = 256, example = "gpt-4o-mini")]
     model: Option<&'a RawValue>,
-    /// Minimum similarity for a hit.
+    /// Minimum similarity for a hit. A project may have another default, and a minimum that no request goes below.
     #[serde(borrow)]
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 1, default = 0.85)]
     similarity_threshold: Option<&'a RawValue>,

@@ -1,4 +1,4 @@
-//! `deja health`: asks the server of these settings whether a query would work. For container engines, whose image
+//! `deja health`: asks the server of these settings whether it is ready. For container engines, whose image
 //! has no other program to ask with.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};

@@ -225,6 +225,14 @@ fn take_kept(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::Router;
+    use axum::http::StatusCode;
+    use deja_core::clock::SystemClock;
+    use tokio::net::TcpListener;
+    use tokio_util::task::TaskTracker;
+
     use super::*;
 
     const URL: &str = "https://prices.example/map.json";
@@ -269,6 +277,32 @@ mod tests {
         ] {
             assert_eq!(source_of(table, as_of, Some(url)).0, name, "{url}: {} bytes", table.len());
         }
+    }
+
+    /// The first answer is a failure, the next ones are a table.
+    #[tokio::test]
+    async fn prices_are_fetched_again_and_again_after_a_failure_too() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = asked.clone();
+        let source = async move || match counter.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(StatusCode::SERVICE_UNAVAILABLE),
+            _ => Ok(WHOLE),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/map.json", listener.local_addr().unwrap());
+        let tasks = TaskTracker::new();
+        tasks.spawn(axum::serve(listener, Router::new().fallback(source)).into_future());
+        let data = tempfile::tempdir().unwrap();
+        let feed = Arc::new(PriceFeed::open(Some(url.parse().unwrap()), data.path()));
+        let stop = CancellationToken::new();
+        let every = Duration::from_millis(5);
+        let running = tasks.spawn(feed.clone().run(every, Arc::new(SystemClock), stop.clone()));
+        while asked.load(Ordering::Relaxed) < 4 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(feed.book.current().source.name, url);
+        stop.cancel();
+        running.await.unwrap();
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use axum::body::Body;
 use axum::http::Request;
 use deja_core::admin::tokens;
+use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{KeyHash, PlainKey};
+use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::operator::Role;
 
@@ -32,7 +34,15 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     assert_eq!((cell("Last used"), cell("Requests")), ("never".into(), "0".into()));
     assert_eq!((cell("Models"), cell("Status")), ("gpt-4o, gpt-4o-mini".into(), "Active".into()));
     assert_eq!(page.all("tbody time").len(), 1, "when it was made: {}", page.text());
-    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_some());
+    let record = world.wired.store.admit(&key.hash()).await.unwrap().unwrap();
+    let asked_at = Timestamp::from_secs(1_790_000_000);
+    let mut counted = UsageBatch::default();
+    counted.add(&UsageEvent::bare(project.id, record.key.id, Outcome::Miss, asked_at));
+    world.wired.store.record(&counted).await.unwrap();
+    let page = member.get("/console/p/shop/keys").await;
+    let cell = |name: &str| page.one(&format!("tbody td[data-label='{name}']"));
+    assert_eq!(cell("Requests"), "1");
+    assert_eq!(page.attributes("td[data-label='Last used'] time", "datetime"), ["2026-09-21T14:13:20Z"]);
     let revoke = page.attributes("td.do a", "href").remove(0);
     let asked = member.get(&revoke).await;
     assert!(asked.text().contains("very next request"));

@@ -69,6 +69,10 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     assert!(text.contains(saved), "two hits of 1000 and 500 tokens:\n{text}");
     assert!(!text.contains("deja_price_table_age_seconds 0\n"), "prices compiled in are old:\n{text}");
     deja.get("/metrics").detail(404);
+    for (method, path, status) in [("GET", "/", 404), ("POST", "/metrics", 405)] {
+        let mut connection = Connection::open(([127, 0, 0, 1], port).into()).unwrap();
+        connection.ask(&http::request(method, path, &[], b"")).detail(status);
+    }
     // A project that is made again begins with 0.
     for _ in 0..2 {
         deja.cli(&["project", "delete", "metrics", "--yes"]);

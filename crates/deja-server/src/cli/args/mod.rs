@@ -193,7 +193,7 @@ of the pairs that reach the threshold. Average precision and the hits at 1 % of
 the wrong pairs served are over all thresholds; what the guard refuses from 0.75
 on comes last.")]
     Eval(EvalTask),
-    /// Ask the running server whether a query would work: exit code 0 if so, 1 if not
+    /// Ask the running server whether it is ready (its storage works): exit code 0 if so, 1 if not
     #[command(after_help = "\
 Example:
   deja health --listen 127.0.0.1:8080

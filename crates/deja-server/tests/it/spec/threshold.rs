@@ -99,6 +99,10 @@ fn the_ends_are_allowed_and_nothing_beyond_them() {
     for raw in ["0", "1", "0.0", "1.0", "-0", "-0.0", "1e0", "5e-1", "0.9999999999999999", "1e-400"] {
         assert_eq!(with(raw).status, 200, "{raw}");
     }
+    let query =
+        format!(r#"{{"prompt":"x","model":"{MODEL}","similarity_threshold":-0.0,"include_debug":true}}"#);
+    let told = tenant.post(query.as_bytes()).json()["debug"]["threshold_used"].as_f64().unwrap();
+    assert!(told == 0.0 && told.is_sign_positive(), "{told}");
     for raw in ["-0.0001", "1.0001", "2", "-1", "85", "1e1", "1e308", "1e999", "-1e999", "1.0000000000000002"]
     {
         assert_eq!(with(raw).detail(400), "similarity_threshold must be between 0 and 1", "{raw}");
