@@ -1,4 +1,4 @@
-//! Vectors and entries that resemble what users ask, for the benches and the report.
+//! Vectors and entries that resemble what users ask, for the benches and a report.
 //!
 //! Questions come in topics, and in templates within a topic ("how do I reset my ... password"). A vector is
 //! `0.25 common + 0.5 topic + 0.6 template + s noise`, each part a random unit vector and `s` drawn from
@@ -13,7 +13,7 @@ use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::Project;
 use deja_core::testing;
 
-pub(crate) const DIMENSION: usize = 384;
+const DIMENSION: usize = 384;
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 /// SplitMix64.
