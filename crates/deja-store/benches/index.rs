@@ -43,7 +43,7 @@ mod sqlite {
         }
     }
 }
-#[expect(dead_code, reason = "the other benches use the rest")]
+#[expect(dead_code, reason = "a report uses the rest")]
 mod synthetic;
 
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Vectors and entries that resemble what users ask, for the benches and a report.
+//! Vectors and entries that resemble what users ask, for a bench and a report.
 //!
 //! Questions come in topics, and in templates within a topic ("how do I reset my ... password"). A vector is
 //! `0.25 common + 0.5 topic + 0.6 template + s noise`, each part a random unit vector and `s` drawn from
@@ -85,7 +85,7 @@ pub(crate) fn project() -> Project {
     testing::project(ProjectId::from_bytes([1; 16]), "bench", NOW)
 }
 
-pub(crate) fn prompt(number: u64) -> String {
+fn prompt(number: u64) -> String {
     format!("Question number {number}: how do I change the address on my account before the next invoice?")
 }
 
