@@ -39,19 +39,24 @@ impl Timestamp {
     /// This moment plus `span`; stops at the end of the representable range.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)))
+        Self(self.0.saturating_add(nanos(span)))
     }
 
     /// This moment less `span`; stops at the end of the representable range.
     #[must_use]
     pub fn minus(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)))
+        Self(self.0.saturating_sub(nanos(span)))
     }
 
     /// The time from `earlier` to this moment; zero when `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
+}
+
+/// The nanoseconds of a span; stops at the largest number.
+pub fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// All of the range lies inside jiff's.
@@ -75,7 +80,7 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+        Timestamp(nanos(since))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The orders of long lists: what rows are listed by, and where a page goes on.
 
 use crate::cache::EntryDetail;
+use crate::clock::nanos;
 use crate::id::EntryId;
 use crate::request_log::LogRow;
 
@@ -84,9 +85,7 @@ impl LogOrder {
             LogColumn::Similarity => {
                 logged.met.as_ref().map(|met| met.similarity.get().abs().to_bits().into())
             }
-            LogColumn::Latency => {
-                logged.latency.map(|latency| i64::try_from(latency.as_nanos()).unwrap_or(i64::MAX))
-            }
+            LogColumn::Latency => logged.latency.map(nanos),
             LogColumn::Saved => Some(signed(logged.saved.as_nanos())),
         };
         Cursor { value, id: row.number }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deja_core::cache::{Inserted, NewEntry, PromptHash};
-use deja_core::clock::Timestamp;
+use deja_core::clock::{Timestamp, nanos};
 use deja_core::id::FlightId;
 use deja_core::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -125,10 +125,6 @@ impl Claims for PostgresStore {
 /// once too often.
 pub(super) fn payload(prompt: &PromptHash) -> String {
     hex::encode(prompt.0)
-}
-
-fn nanos(span: Duration) -> i64 {
-    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// One connection that listens for all who wait in this process, from the first of them on.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deja_core::analytics::{ContextKey, Outcome};
 use deja_core::cache::PromptHash;
-use deja_core::clock::Timestamp;
+use deja_core::clock::{Timestamp, nanos};
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -261,7 +261,6 @@ impl<'a> Columns<'a> {
             columns.similarities.push(met.map(|met| met.similarity.get()));
             columns.mets.push(met.map(|met| met.met.as_str()));
             columns.reasons.push(met.and_then(|met| met.reason.as_deref()));
-            let nanos = |latency: Duration| i64::try_from(latency.as_nanos()).unwrap_or(i64::MAX);
             columns.latencies.push(one.latency.map(nanos));
             columns.saved.push(signed(one.saved.as_nanos()));
         }

@@ -13,7 +13,8 @@ use pgvector::Vector;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, number_before, text, time, uuid, word};
+use super::rows::{count, get, id, limit_of, number_before, signed, text, time, uuid, word};
+use super::vectors::dimension;
 
 /// A prompt that is asked in the project $1, in the parameters of a statement.
 pub(super) struct Asked {
@@ -61,7 +62,7 @@ impl WrongAnswers for PostgresStore {
             &probe.prompt.0.as_slice(),
             &Vector::from(probe.embedding.as_slice().to_vec()),
             &probe.embedder.as_str(),
-            &i32::try_from(probe.embedding.dimension()).unwrap_or(i32::MAX),
+            &dimension(probe.embedding),
             &matched.0.as_slice(),
             &f64::from(similarity.get()),
         ];
@@ -107,8 +108,7 @@ impl WrongAnswers for PostgresStore {
             AND l.source <> 'judge' AND l.met = 'served' AND NOT l.answers
             AND (l.asked_hash = p.asked_hash AND sha256(e.prompt) = p.matched_hash
                  OR l.asked_hash = p.matched_hash AND sha256(e.prompt) = p.asked_hash))";
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &number];
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &signed(number)];
         Ok(self.change(parts, params, change).await? > 0)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deja_core::analytics::{ContextKey, Outcome};
 use deja_core::cache::PromptHash;
-use deja_core::clock::Timestamp;
+use deja_core::clock::{Timestamp, nanos};
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -171,7 +171,7 @@ fn insert(connection: &Connection, requests: &[LoggedRequest]) -> rusqlite::Resu
             met.map(|met| f64::from(met.similarity.get())),
             met.map(|met| met.met.as_str()),
             met.and_then(|met| met.reason.as_deref()),
-            one.latency.map(|latency| i64::try_from(latency.as_nanos()).unwrap_or(i64::MAX)),
+            one.latency.map(nanos),
             signed(one.saved.as_nanos()),
         ])?;
     }

@@ -18,7 +18,7 @@ use tokio_postgres::Row;
 
 use super::super::PostgresStore;
 use super::super::connections::{Connections, Params};
-use super::super::rows::{get, signed, uuid};
+use super::super::rows::{get, limit_of, signed, uuid};
 use super::super::vectors::{self, similarity};
 use super::super::wrong_answers::Asked;
 use super::{COLUMNS, WIDTH, from_row};
@@ -72,7 +72,7 @@ pub(super) async fn nearest(
     let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
     let full = Vector::from(probe.embedding.as_slice().to_vec());
     let half = HalfVector::from_f32_slice(probe.embedding.as_slice());
-    let limit = i64::try_from(probe.limit.get()).unwrap_or(i64::MAX);
+    let limit = limit_of(probe.limit);
     let params: Params<'_> = &[
         &project,
         &scope_key.as_slice(),
