@@ -2,27 +2,16 @@
 
 use std::num::NonZeroUsize;
 use std::pin::pin;
-use std::time::Duration;
 
 use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::{Cursor, LogOrder};
 use deja_core::testing::{self, change};
 
 use crate::postgres::Database;
-use crate::support::{NOW, project, project_id};
+use crate::support::{NOW, project, project_id, until_waiting};
 
 fn logged(name: &str) -> LoggedRequest {
     LoggedRequest { request: Some(name.to_owned()), ..testing::logged(project_id(1), NOW) }
-}
-
-/// Waits until so many statements wait for a lock.
-async fn until_waiting(database: &Database, many: i64) {
-    let waiting = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-                   WHERE NOT l.granted AND a.datname = current_database()";
-    let looker = database.client().await;
-    while looker.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < many {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Rows have their numbers before they are committed: one could become visible behind others with greater numbers.
