@@ -6,9 +6,8 @@
 //! PostgreSQL: `docs/adr/0020-postgresql.md`.
 #![warn(missing_docs)]
 
-mod listed;
+mod lists;
 mod numbers;
-mod order;
 mod postgres;
 mod sqlite;
 mod sums;

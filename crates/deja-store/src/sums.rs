@@ -32,16 +32,11 @@ pub(crate) const SUMS: [&str; Totals::FIELDS] = [
 ];
 
 /// What a sum stops at: a provider may claim any number of tokens, and counting must go on after that.
-const MOST: i64 = i64::MAX;
+pub(crate) const MOST: i64 = i64::MAX;
 
 /// The sum of two numbers, neither below 0. `least` is the database's name of the function for the smaller one.
 pub(crate) fn plus(least: &str, a: &str, b: &str) -> String {
     format!("{a} + {least}({b}, {MOST} - {a})")
-}
-
-/// The sum of a column that PostgreSQL reads from many rows; it is 0 without any.
-pub(crate) fn sum_of(column: &str) -> String {
-    format!("least(coalesce(sum({column}), 0), {MOST})::bigint")
 }
 
 /// Each column in the form that `form` gives it, as a list.

@@ -16,8 +16,7 @@ use super::connections::Params;
 use super::entries::{self, CONTEXT, Filter, candidates, passes};
 use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
-use crate::listed::beginning;
-use crate::order::{entry_column, entry_place, reads_through, way};
+use crate::lists::{beginning, entry_column, entry_place, reads_through, way};
 
 /// What [`detail`] reads of an entry `e` in a list.
 pub(super) fn listed_columns() -> String {

@@ -12,8 +12,8 @@ use deja_core::store::{Opinions, Questions, StoreError};
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, hash, limit_of, signed, uuid};
-use crate::sums::{plus, sum_of};
+use super::rows::{count, get, hash, limit_of, signed, sum_of, uuid};
+use crate::sums::plus;
 
 #[async_trait]
 impl Opinions for PostgresStore {

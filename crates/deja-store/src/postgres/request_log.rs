@@ -22,7 +22,7 @@ use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{has, searched};
 use super::rows::{count, get, id, limit_of, signed, text, text_or_none, time, unreadable, uuid, word};
-use crate::order::{log_order, log_reads_through};
+use crate::lists::{log_order, log_reads_through};
 
 const SELECT: &str =
     "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,

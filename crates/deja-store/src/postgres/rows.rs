@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::fault::fault;
 pub(super) use crate::numbers::{limit_of, number_before, signed};
+use crate::sums::MOST;
 
 /// A column.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
@@ -55,6 +56,11 @@ pub(super) fn time_or_none(row: &Row, column: usize) -> Result<Option<Timestamp>
 /// A count from the database.
 pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     Ok(u64::try_from(get::<i64>(row, column)?).unwrap_or(0))
+}
+
+/// The sum of a column of many rows; it is 0 without any.
+pub(super) fn sum_of(column: &str) -> String {
+    format!("least(coalesce(sum({column}), 0), {MOST})::bigint")
 }
 
 /// A limit on its way into two columns.

@@ -15,8 +15,7 @@ use super::entries::remove::{self, CONTEXT, passes};
 use super::entries::texts::{self, WIDTH};
 use super::index::{Row as IndexRow, Vector};
 use super::rows::{count, limit_of, parameters, time, unreadable, word};
-use crate::listed::beginning;
-use crate::order::{entry_column, entry_place, reads_through, way};
+use crate::lists::{beginning, entry_column, entry_place, reads_through, way};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {

@@ -20,7 +20,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{count, limit_of, signed, time, word};
 use super::{Done, SqliteStore};
-use crate::order::{log_order, log_reads_through};
+use crate::lists::{log_order, log_reads_through};
 
 const SELECT: &str =
     "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,

@@ -19,8 +19,8 @@ use super::PostgresStore;
 use super::browse::{listed, listed_columns};
 use super::connections::Params;
 use super::entries::{Filter, passes};
-use super::rows::{count, get, id, limit_of, text, uuid};
-use crate::sums::{sum_of, sums};
+use super::rows::{count, get, id, limit_of, sum_of, text, uuid};
+use crate::sums::sums;
 
 /// Bits of a count in a bucket; the number of the bucket is above them.
 const COUNT_BITS: u32 = 48;

@@ -1,8 +1,18 @@
-//! Orders of lists, as both stores write them in SQL.
+//! Lists: their orders, as both stores write them in SQL, and entries as lists show them.
 
+use deja_core::cache::EntryDetail;
 use deja_core::id::EntryId;
 use deja_core::request_log::LogFilter;
-use deja_core::store::{Cursor, EntryColumn, EntryFilter, EntryOrder, LogColumn, LogOrder, Order};
+use deja_core::store::{Cursor, EntryColumn, EntryFilter, EntryOrder, LISTED, LogColumn, LogOrder, Order};
+
+/// An entry with the beginning of its answer.
+pub(crate) fn beginning(mut detail: EntryDetail) -> EntryDetail {
+    let answer = &mut detail.entry.answer.text;
+    if let Some((end, _)) = answer.char_indices().nth(LISTED) {
+        *answer = answer[..end].to_owned();
+    }
+    detail
+}
 
 /// What rows behind a cursor are, compared to it, and how rows are sorted.
 pub(crate) const fn way<C>(order: &Order<C>) -> (&'static str, &'static str) {
