@@ -11,7 +11,7 @@ use extent::{average, degree, quantifier};
 use facing::{governed, instead, letter, lettered, named, times, unlisted};
 use numbers::unmatched_numbers;
 use questions::{foreign_request, question_other};
-pub(crate) use vector::FEATURES;
+pub(crate) use vector::{FEATURES, Feature};
 
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::apart::Apart;

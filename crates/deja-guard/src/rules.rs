@@ -1,52 +1,51 @@
 //! Facts that speak against one answer for both prompts, and how much each weighs.
 
 use crate::apart::Slot;
-use crate::features::{Differences, FEATURES};
+use crate::features::{Differences, FEATURES, Feature};
 
 /// Where the prompts align almost wholly, one fact is enough; where they are reworded it is a hint.
 struct Fact {
-    /// The place of the feature in the vector.
-    feature: usize,
+    feature: Feature,
     /// Taken off the log-odds of the trees: aligned prompts, reworded prompts.
     weight: [f32; 2],
     /// The feature is above this.
     above: f32,
 }
 
-const fn fact(feature: &str, aligned: f32, reworded: f32) -> Fact {
-    Fact { feature: index(feature), weight: [aligned, reworded], above: 0.0 }
+const fn fact(feature: Feature, aligned: f32, reworded: f32) -> Fact {
+    Fact { feature, weight: [aligned, reworded], above: 0.0 }
 }
 
 const FACTS: [Fact; 28] = [
-    fact("num_both", 4.0, 4.0),
-    fact("num_one", 0.7, 0.2),
-    fact("neg_parity", 1.1, 0.3),
-    fact("opposite", 4.5, 2.0),
-    fact("axis", 2.5, 0.5),
-    fact("negation_lead", 2.0, 0.6),
-    fact("superlative", 0.5, 0.0),
-    fact("swapped", 4.0, 0.3),
-    fact("turned", 3.0, 0.5),
-    fact("persons", 5.0, 1.0),
-    fact("question_hard", 4.0, 0.5),
-    fact("modal_both", 1.5, 0.2),
-    fact("quantifier", 4.5, 2.4),
-    fact("degree", 4.2, 0.9),
-    fact("unit", 3.0, 1.0),
-    fact("language", 1.0, 0.3),
-    fact("kin_one", 0.5, 0.3),
-    fact("form_both", 2.0, 1.0),
-    fact("audience_both", 1.5, 1.0),
-    fact("code", 8.0, 4.0),
-    fact("quantifier_soft", 0.3, 0.0),
-    fact("degree_soft", 0.6, 0.0),
-    fact("opposite_any", 0.7, 0.3),
-    fact("hypothetical", 1.7, 0.0),
-    fact("tense", 0.4, 0.0),
-    fact("one_sided", 0.4, 0.0),
-    fact("foreign_request", 8.0, 8.0),
+    fact(Feature::num_both, 4.0, 4.0),
+    fact(Feature::num_one, 0.7, 0.2),
+    fact(Feature::neg_parity, 1.1, 0.3),
+    fact(Feature::opposite, 4.5, 2.0),
+    fact(Feature::axis, 2.5, 0.5),
+    fact(Feature::negation_lead, 2.0, 0.6),
+    fact(Feature::superlative, 0.5, 0.0),
+    fact(Feature::swapped, 4.0, 0.3),
+    fact(Feature::turned, 3.0, 0.5),
+    fact(Feature::persons, 5.0, 1.0),
+    fact(Feature::question_hard, 4.0, 0.5),
+    fact(Feature::modal_both, 1.5, 0.2),
+    fact(Feature::quantifier, 4.5, 2.4),
+    fact(Feature::degree, 4.2, 0.9),
+    fact(Feature::unit, 3.0, 1.0),
+    fact(Feature::language, 1.0, 0.3),
+    fact(Feature::kin_one, 0.5, 0.3),
+    fact(Feature::form_both, 2.0, 1.0),
+    fact(Feature::audience_both, 1.5, 1.0),
+    fact(Feature::code, 8.0, 4.0),
+    fact(Feature::quantifier_soft, 0.3, 0.0),
+    fact(Feature::degree_soft, 0.6, 0.0),
+    fact(Feature::opposite_any, 0.7, 0.3),
+    fact(Feature::hypothetical, 1.7, 0.0),
+    fact(Feature::tense, 0.4, 0.0),
+    fact(Feature::one_sided, 0.4, 0.0),
+    fact(Feature::foreign_request, 8.0, 8.0),
     // Two content words on either side have no counterpart.
-    Fact { feature: UN_LO, weight: [1.0, 0.0], above: 1.5 },
+    Fact { feature: Feature::un_lo, weight: [1.0, 0.0], above: 1.5 },
 ];
 
 type Stands = fn(&Differences) -> bool;
@@ -95,63 +94,23 @@ const BESIDE: [(Stands, [f32; 2]); 36] = [
 /// Prompts of more words than this are long.
 pub(crate) const LONG: usize = 20;
 
-/// The place of a feature in the vector; a name that none has does not compile.
-#[expect(clippy::panic, reason = "it is worked out while it is compiled")]
-const fn index(name: &str) -> usize {
-    let mut at = 0;
-    while at < FEATURES.len() {
-        if is(FEATURES[at].as_bytes(), name.as_bytes()) {
-            return at;
-        }
-        at += 1;
-    }
-    panic!("no feature has this name")
-}
-
-const fn is(known: &[u8], name: &[u8]) -> bool {
-    if known.len() != name.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < name.len() {
-        if known[at] != name[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
-const LEN_HI: usize = index("len_hi");
-const CHAR_RATIO: usize = index("char_ratio");
-const CONTAIN_LO: usize = index("contain_lo");
-const BI_JAC: usize = index("bi_jac");
-const UN_LO: usize = index("un_lo");
-const UN_HI: usize = index("un_hi");
-const NUM_BOTH: usize = index("num_both");
-const NEG_PARITY: usize = index("neg_parity");
-const OPPOSITE: usize = index("opposite");
-const SWAPPED: usize = index("swapped");
-const TURNED: usize = index("turned");
-const CONVERSE: usize = index("converse");
-const PERSONS: usize = index("persons");
-
 /// The score of the trees after the facts: 0 to 1.
 pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: &Differences) -> f32 {
     let trees = trees.clamp(1e-6, 1.0 - 1e-6);
     let mut odds = (trees / (1.0 - trees)).ln();
-    let words = features[LEN_HI].exp();
+    let value = |feature: Feature| features[feature as usize];
+    let words = value(Feature::len_hi).exp();
     // A long text says much that a fact may belong to: there it is proof only where the rest is nearly the same.
-    let near = words <= LONG as f32 || features[BI_JAC] >= 0.5;
-    let aligned = near && features[UN_HI] <= (words / 8.0).max(1.0);
+    let near = words <= LONG as f32 || value(Feature::bi_jac) >= 0.5;
+    let aligned = near && value(Feature::un_hi) <= (words / 8.0).max(1.0);
     // Who does what to whom shows even where two words were added.
-    let roles = aligned || near && features[UN_LO] == 0.0 && features[UN_HI] <= 2.0;
+    let roles = aligned || near && value(Feature::un_lo) == 0.0 && value(Feature::un_hi) <= 2.0;
     let hint = if near { 1.0 } else { 16.0 / words };
-    let converse = features[CONVERSE] > 0.0;
+    let converse = value(Feature::converse) > 0.0;
     for fact in &FACTS {
-        let role = matches!(fact.feature, SWAPPED | TURNED | PERSONS);
-        if features[fact.feature] > fact.above && !(converse && (role || fact.feature == OPPOSITE)) {
-            let number = fact.feature == NUM_BOTH;
+        let role = matches!(fact.feature, Feature::swapped | Feature::turned | Feature::persons);
+        if value(fact.feature) > fact.above && !(converse && (role || fact.feature == Feature::opposite)) {
+            let number = fact.feature == Feature::num_both;
             odds -= match (if role { roles } else { aligned }, number) {
                 (true, _) => fact.weight[0],
                 (false, true) => fact.weight[1],
@@ -165,12 +124,12 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: 
         }
     }
     // One says what the other does and as much again: another request beside it, or a suffix made to lie near it.
-    let twice = features[CONTAIN_LO] < 0.45 && features[CHAR_RATIO] < 0.45;
-    if twice && features[UN_LO] <= 1.0 && features[UN_HI] >= 3.0 {
+    let twice = value(Feature::contain_lo) < 0.45 && value(Feature::char_ratio) < 0.45;
+    if twice && value(Feature::un_lo) <= 1.0 && value(Feature::un_hi) >= 3.0 {
         odds -= 8.0;
     }
     // "A beats B" and "B loses to A" say the same.
-    if converse && aligned && features[NEG_PARITY] == 0.0 && features[NUM_BOTH] == 0.0 {
+    if converse && aligned && value(Feature::neg_parity) == 0.0 && value(Feature::num_both) == 0.0 {
         odds = odds.max(1.5);
     }
     1.0 / (1.0 + (-odds).exp())

@@ -7,89 +7,32 @@ use crate::align::Link;
 use crate::lexicon::class;
 use crate::prompt::{Prompt, Word, question};
 
-/// The names of the features, in the order of the vector.
-pub(crate) const FEATURES: [&str; 80] = [
-    "cos",
-    "len_lo",
-    "len_hi",
-    "char_ratio",
-    "contain_lo",
-    "contain_hi",
-    "overlap",
-    "tri_jac",
-    "bi_jac",
-    "un_lo",
-    "un_hi",
-    "unw_lo",
-    "unw_hi",
-    "unmax_lo",
-    "unmax_hi",
-    "light_lo",
-    "light_hi",
-    "fun_lo",
-    "fun_hi",
-    "prep_lo",
-    "prep_hi",
-    "num_both",
-    "num_one",
-    "num_same",
-    "neg_parity",
-    "neg_diff",
-    "neg_lo",
-    "opposite",
-    "opposite_any",
-    "synonym",
-    "related",
-    "typo",
-    "derived",
-    "abbreviated",
-    "name_both",
-    "name_one",
-    "inverted",
-    "swapped",
-    "turned",
-    "converse",
-    "persons",
-    "question_other",
-    "question_soft",
-    "ask_both_manner",
-    "modal",
-    "poss_diff",
-    "subject_diff",
-    "sub_weight",
-    "quantifier",
-    "degree",
-    "condition",
-    "form",
-    "language",
-    "audience",
-    "kin",
-    "superlative",
-    "time",
-    "unit",
-    "tense",
-    "hypothetical",
-    "passive",
-    "code",
-    "question_hard",
-    "modal_both",
-    "form_both",
-    "audience_both",
-    "kin_one",
-    "negation_lead",
-    "quantifier_soft",
-    "degree_soft",
-    "one_sided",
-    "attribute_both",
-    "attribute_one",
-    "axis",
-    "asked_lo",
-    "asked_hi",
-    "asked_weight",
-    "told_hi",
-    "requests",
-    "foreign_request",
-];
+macro_rules! features {
+    ($($name:ident)*) => {
+        /// The features, in the order of the vector.
+        #[expect(non_camel_case_types, reason = "these are their names in `data/trees.json`")]
+        #[expect(dead_code, reason = "some are for the trees alone")]
+        #[derive(Clone, Copy, PartialEq)]
+        pub(crate) enum Feature {
+            $($name),*
+        }
+        /// Their names.
+        pub(crate) const FEATURES: [&str; 80] = [$(stringify!($name)),*];
+    };
+}
+features! {
+    cos len_lo len_hi char_ratio contain_lo contain_hi overlap tri_jac bi_jac
+    un_lo un_hi unw_lo unw_hi unmax_lo unmax_hi light_lo light_hi fun_lo fun_hi prep_lo prep_hi num_both
+    num_one num_same
+    neg_parity neg_diff neg_lo opposite opposite_any synonym related typo derived abbreviated name_both
+    name_one inverted swapped turned converse persons
+    question_other question_soft ask_both_manner modal poss_diff subject_diff sub_weight quantifier degree
+    condition
+    form language audience kin superlative time unit tense hypothetical passive code question_hard
+    modal_both form_both audience_both kin_one
+    negation_lead quantifier_soft degree_soft one_sided attribute_both attribute_one axis asked_lo asked_hi
+    asked_weight told_hi requests foreign_request
+}
 
 impl Differences {
     /// The features of the pair, in the order of their names; the same for both orders of the two.
@@ -102,6 +45,7 @@ impl Differences {
             .chain(self.asking(a, b))
             .chain(self.classed(a, b))
             .chain(self.hints(a, b));
+        debug_assert_eq!(values.clone().count(), FEATURES.len(), "each feature has one value");
         let mut vector = [0.0; FEATURES.len()];
         for (feature, value) in vector.iter_mut().zip(values) {
             *feature = value;
