@@ -25,8 +25,8 @@ use crate::admin::socket::OwnDirectory;
 use crate::api::error::ApiError;
 use crate::config::{Config, ConnectionSettings};
 use crate::descriptors;
+use crate::format::to_second;
 use crate::listener::{self, ListenerLimits};
-use crate::moment::whole;
 use crate::telemetry::{Metrics, Present};
 use crate::wiring::{self, Wired};
 use crate::{jobs, routes, telemetry};
@@ -159,7 +159,7 @@ impl Server {
                 // keep what cannot be written, and fail at the end.
                 let said = format!(
                     "The console has no operator yet. This link makes the first one, once, until {}:\n{}\n",
-                    whole(link.expires),
+                    to_second(link.expires),
                     link.url.expose()
                 );
                 let out = std::io::stdout().as_fd().try_clone_to_owned();
@@ -168,8 +168,8 @@ impl Server {
             Some(Setup::MadeElsewhere { at, expires }) => tracing::info!(
                 "the console has no operator yet; the link that makes the first one, until {}, is in what another \
                  replica printed at {}; without it: deja operator create EMAIL",
-                whole(*expires),
-                whole(*at)
+                to_second(*expires),
+                to_second(*at)
             ),
             None => {}
         }

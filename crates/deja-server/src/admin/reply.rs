@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::tune::TuneView;
-use crate::moment;
+use crate::format;
 
 /// The answer to a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl From<(Project, Totals)> for ProjectView {
             opt_ins: project.settings.opt_ins,
             hit_usage: project.settings.hit_usage,
             on_hangup: project.settings.on_hangup,
-            created: moment::whole(project.created),
+            created: format::to_second(project.created),
             week: Some(TotalsView::from(week)),
         }
     }
@@ -252,11 +252,11 @@ impl KeyView {
             models: key.models,
             requests_per_minute: key.quota.map(Quota::per_minute),
             burst: key.quota.map(Quota::burst),
-            created: moment::whole(key.created),
-            expires: key.expires.map(moment::whole),
-            last_used: usage.last_used.map(moment::whole),
+            created: format::to_second(key.created),
+            expires: key.expires.map(format::to_second),
+            last_used: usage.last_used.map(format::to_second),
             requests: usage.requests,
-            revoked: key.revoked.map(moment::whole),
+            revoked: key.revoked.map(format::to_second),
         }
     }
 
@@ -291,7 +291,7 @@ impl From<ProviderConfig> for ProviderView {
             models: provider.models,
             has_secret: provider.sealed_secret.is_some(),
             allow_private: provider.allow_private,
-            created: moment::whole(provider.created),
+            created: format::to_second(provider.created),
         }
     }
 }
@@ -379,7 +379,7 @@ impl From<&PriceList> for PriceTableView {
         Self {
             source: source.name.clone(),
             revision: source.revision.clone(),
-            fetched: source.fetched_at.map(moment::whole),
+            fetched: source.fetched_at.map(format::to_second),
             models: list.table.len(),
         }
     }
@@ -443,8 +443,8 @@ impl From<Operator> for OperatorView {
             email: operator.email.to_string(),
             role: operator.role.as_str().into(),
             state: if operator.disabled.is_some() { "disabled" } else { "active" }.into(),
-            created: moment::whole(operator.created),
-            disabled: operator.disabled.map(moment::whole),
+            created: format::to_second(operator.created),
+            disabled: operator.disabled.map(format::to_second),
         }
     }
 }
@@ -479,9 +479,9 @@ impl From<AccessToken> for TokenView {
         Self {
             prefix: token.shown,
             name: token.name,
-            created: moment::whole(token.created),
-            expires: moment::whole(token.expires),
-            last_used: token.last_used.map(moment::whole),
+            created: format::to_second(token.created),
+            expires: format::to_second(token.expires),
+            last_used: token.last_used.map(format::to_second),
         }
     }
 }
@@ -496,7 +496,7 @@ pub struct LinkView {
 
 impl From<Link> for LinkView {
     fn from(link: Link) -> Self {
-        Self { url: link.url, expires: moment::whole(link.expires) }
+        Self { url: link.url, expires: format::to_second(link.expires) }
     }
 }
 
@@ -520,7 +520,7 @@ impl From<AuditLine> for AuditView {
         let change = line.row.change;
         Self {
             number: line.row.number,
-            at: moment::whole(change.at),
+            at: format::to_second(change.at),
             actor: change.actor.name().to_owned(),
             action: change.action.into_owned(),
             project: line.project,

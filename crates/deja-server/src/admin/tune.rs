@@ -7,7 +7,7 @@ use deja_core::quality::{Estimate, Point, Quality, Setting};
 use deja_core::words::UnknownWord;
 use serde::{Deserialize, Serialize};
 
-use crate::moment;
+use crate::format;
 
 /// How good a project's hits are, and what other settings would do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ impl From<Evidence> for TuneView {
         let quality: Quality = evidence.quality();
         Self {
             project: evidence.project.slug.to_string(),
-            since: evidence.since.map(moment::whole),
+            since: evidence.since.map(format::to_second),
             answered: evidence.traffic.answered(),
             samples: evidence.samples.len(),
             labels: evidence.labels(),

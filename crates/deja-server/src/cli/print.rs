@@ -12,7 +12,7 @@ use crate::admin::{
     AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
     ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
-use crate::figures::dollars;
+use crate::format;
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match reply {
@@ -321,7 +321,7 @@ const NO_PRICE: &str = "no price";
 
 /// An amount over answers of which `unpriced` had no known price. If some had none, zero is not known to be zero.
 fn known(amount: f64, unpriced: u64) -> Option<String> {
-    (amount > 0.0 || unpriced == 0).then(|| dollars(amount))
+    (amount > 0.0 || unpriced == 0).then(|| format::amount(amount))
 }
 
 /// Text of others, without what would move a terminal's cursor.

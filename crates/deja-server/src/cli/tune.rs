@@ -14,7 +14,7 @@ use super::transfer::unexpected;
 use super::{Interrupted, unless_stopped};
 use crate::admin::{Command, EstimateView, PointView, Reply, TuneView};
 use crate::config::Config;
-use crate::figures::dollars;
+use crate::format::amount;
 use crate::lifecycle::Signals;
 
 /// Pairs that a model judges between two words of how it goes.
@@ -68,7 +68,7 @@ async fn judge(
     let (project, model) = (project.to_owned(), model.to_owned());
     let plan = Command::JudgePlan { project: project.clone(), model: model.clone() };
     let Reply::JudgePlan(plan) = reach.execute(plan).await? else { return Err(unexpected()) };
-    let (pairs, cost) = (plan.pairs, dollars(plan.cost.as_dollars()));
+    let (pairs, cost) = (plan.pairs, amount(plan.cost.as_dollars()));
     let said = format!(
         "Pairs of prompts that {model} would judge: {pairs}, for about {cost} USD, {} USD at most.",
         budget.as_dollars()
@@ -100,7 +100,7 @@ async fn judge(
         return judged;
     }
     let Judging { asked, unclear, spent, .. } = all;
-    let spent = dollars(spent.as_dollars());
+    let spent = amount(spent.as_dollars());
     writeln!(std::io::stderr(), "Pairs judged: {asked}, {unclear} of them unclear, for {spent} USD.")?;
     judged
 }
@@ -166,7 +166,7 @@ fn row(view: &TuneView, point: &PointView) -> [String; 7] {
         percent(Some(point.hit_rate)),
         percent(point.precision.map(|right| right.share)),
         point.precision.map_or_else(|| "-".into(), interval),
-        dollars(point.saved_usd),
+        amount(point.saved_usd),
         mark(view, point).into(),
     ]
 }

@@ -12,10 +12,10 @@ use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, at, number};
-use super::format::Moment;
 use super::links;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::sign_in;
+use crate::format::Moment;
 
 pub(super) const PLACE: &str = "/console/account";
 /// What a message calls recovery codes that were just made.

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::form::{Form, Path, Query};
-use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::quality::interval;
+use crate::format;
 
 /// Samples that are shown of each side.
 const SHOWN: usize = 10;

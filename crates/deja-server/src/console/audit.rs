@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::filter::query;
 use super::form::Query;
-use super::format::Moment;
 use super::page::{Answer, Frame, Visit};
+use crate::format::Moment;
 
 const PAGE: usize = 100;
 

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use super::error::{ConsoleError, SEARCH_TIMEOUT, SORT_TIMEOUT};
 use super::filter::{Filter, Select};
 use super::form::{Path, Query};
-use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::paging::{cursor, cursor_text};
 use super::sort::{Column, Content, Sort, Sortable, heads};
 use super::turns;
+use crate::format::{self, Moment};
 
 /// Entries of a page.
 pub(super) const PAGE: usize = 50;

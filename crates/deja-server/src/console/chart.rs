@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::format;
+use crate::format;
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 200.0;

@@ -10,12 +10,12 @@ use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, with_lf};
-use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
 use super::requests as said;
 use super::sort::Column;
 use super::turns::{self, Turn};
+use crate::format::{self, Moment};
 
 #[derive(Template)]
 #[template(path = "entry.html")]

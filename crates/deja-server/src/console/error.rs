@@ -16,9 +16,9 @@ use deja_core::member::Rank;
 use deja_core::store::StoreError;
 
 use super::Console;
-use super::format;
 use super::page::{self, Frame};
 use super::session::Cookies;
+use crate::format;
 use crate::request_id;
 
 /// What to do about a search by text that did not end in time.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Console;
 use super::error::ConsoleError;
 use super::form::with_lf;
-use super::format;
+use crate::format;
 
 /// Models and contexts that a filter offers at most.
 pub(super) const OFFERED: NonZeroUsize = NonZeroUsize::new(100).unwrap();

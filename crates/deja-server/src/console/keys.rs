@@ -16,11 +16,11 @@ use super::error::ConsoleError;
 use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, at, number};
-use super::format::{self, Moment};
 use super::limits;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
 use super::sort::{Column, Content, Sort};
+use crate::format::{self, Moment};
 
 #[derive(Template)]
 #[template(path = "keys.html")]

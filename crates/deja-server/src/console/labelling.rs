@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::diff::{Piece, pieces};
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
-use super::format;
 use super::page::{Answer, Frame, Visit};
+use crate::format;
 
 #[derive(Template)]
 #[template(path = "labelling.html")]

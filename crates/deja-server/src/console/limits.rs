@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::error::ConsoleError;
 use super::filled::Touched;
 use super::form::{Problem, at, number};
-use super::format;
 use super::page::Visit;
+use crate::format;
 
 /// The fields of this part that may be wrong.
 pub(super) const FIELDS: [&str; 2] = ["per_minute", "burst"];

@@ -24,7 +24,6 @@ mod filled;
 mod filter;
 mod flash;
 mod form;
-mod format;
 mod keys;
 mod labelling;
 mod limits;

@@ -9,8 +9,8 @@ use super::error::ConsoleError;
 use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Problem, Query};
-use super::format::Moment;
 use super::page::{Answer, Confirm, Frame, Visit};
+use crate::format::Moment;
 
 const PLACE: &str = "/console/operators";
 

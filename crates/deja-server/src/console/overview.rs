@@ -9,9 +9,9 @@ use super::client::Origin;
 use super::connect::Connect;
 use super::error::ConsoleError;
 use super::form::Path;
-use super::format;
 use super::limits;
 use super::page::{Answer, Frame, Visit};
+use crate::format;
 
 #[derive(Template)]
 #[template(path = "overview.html")]

@@ -23,8 +23,8 @@ use super::assets::{self, Addresses};
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::Problem;
-use super::format::Moment;
 use super::session::{self, Cookies, Who};
+use crate::format::Moment;
 
 /// What a handler gives back.
 pub(super) type Answer = Result<Response, ConsoleError>;

@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::form::{Form, Problem, with_lf};
-use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
+use crate::format;
 use crate::request_id;
 use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, Proposed, asked, expected, refusal};
 

@@ -11,7 +11,8 @@ use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, at, number};
 use super::page::{Answer, Confirm, Visit};
-use super::{format, providers};
+use super::providers;
+use crate::format;
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";

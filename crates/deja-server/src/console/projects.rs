@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::chart::{Unit, sparkline};
 use super::flash::Flash;
 use super::form::{Form, Problem, Query};
-use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
 use super::paging::Paged;
+use crate::format;
 
 /// Bars of a sparkline. Each is 24 hours, the last one with the running hour: so they sum up to the figure of 7 days beside them.
 const BARS: i64 = 7;

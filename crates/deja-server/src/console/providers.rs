@@ -17,10 +17,10 @@ use super::error::ConsoleError;
 use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem};
-use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::prices::{Price, shown};
 use super::settings::UNCHANGED;
+use crate::format;
 
 /// What snippets and forms name where no other model is known.
 pub(super) const USUAL_MODEL: &str = "gpt-4o-mini";

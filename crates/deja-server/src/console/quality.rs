@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
 use super::form::{Path, Query};
-use super::format::{self, Moment};
 use super::page::{Answer, CSV, Frame, Visit, download};
+use crate::format::{self, Moment};
 
 /// A larger share of traffic that the guard takes proof for only is worth a word.
 const MUCH: f64 = 0.2;

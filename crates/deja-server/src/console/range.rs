@@ -10,7 +10,7 @@ use deja_core::project::Project;
 use super::chart::Label;
 use super::error::ConsoleError;
 use super::page::Visit;
-use crate::moment;
+use crate::format;
 
 /// Bars of a chart, about.
 const BARS: i64 = 60;
@@ -96,7 +96,7 @@ impl Span {
     /// From when until when.
     pub(super) fn ends(&self) -> [Label; 2] {
         let label = |at| {
-            let at = moment::whole(at);
+            let at = format::to_second(at);
             Label {
                 short: String::new(),
                 full: at.strftime("%Y-%m-%d %H:%M").to_string(),
@@ -153,7 +153,7 @@ impl Span {
         let begins =
             |bar: i64| self.step.start_of(self.periods.start + (bar * self.group - self.lead).max(0));
         let label = |bar| {
-            let begin = moment::whole(begins(bar));
+            let begin = format::to_second(begins(bar));
             let text = |form| begin.strftime(form).to_string();
             Label { short: text(short), full: text(full), exact: begin.to_string() }
         };
@@ -177,7 +177,7 @@ fn typed(text: &str) -> Option<i64> {
 
 /// A moment as `datetime-local` inputs take it.
 pub(super) fn input(at: Timestamp) -> String {
-    moment::whole(at).strftime("%Y-%m-%dT%H:%M").to_string()
+    format::to_second(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
 #[cfg(test)]

@@ -25,13 +25,12 @@ use super::error::{ConsoleError, LOG_TIMEOUT};
 use super::filter::{Select, query};
 use super::flash::Flash;
 use super::form::{Path, Query, with_lf};
-use super::format::{self, Moment};
 use super::names::{Names, model_name};
 use super::page::{Answer, CSV, Frame, Visit, download};
 use super::paging::{cursor, cursor_text};
 use super::range::Span;
 use super::sort::{Column, Content, Sort, Sortable, heads};
-use crate::moment;
+use crate::format::{self, Moment};
 
 const PAGE: usize = 50;
 /// How many keys, models and contexts the filters offer at most beside those of the page's rows.
@@ -493,7 +492,7 @@ fn fields(logged: &LoggedRequest, names: &Names, free: &BTreeSet<Arc<str>>) -> [
     let text = |text: &Option<String>| text.as_deref().map(chart::cell).unwrap_or_default();
     let met = logged.met.as_ref();
     [
-        moment::whole(logged.at).to_string(),
+        format::to_second(logged.at).to_string(),
         text(&logged.request),
         text(&logged.text),
         logged.asked.as_ref().map(short).unwrap_or_default(),

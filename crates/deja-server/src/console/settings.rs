@@ -20,11 +20,11 @@ use super::error::ConsoleError;
 use super::filled::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, at, number, number_of};
-use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::providers::checked;
 use super::wires::{Group, WiresForm};
+use crate::format;
 
 #[derive(Template)]
 #[template(path = "settings.html")]

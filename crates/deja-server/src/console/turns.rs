@@ -2,7 +2,7 @@
 
 use deja_core::cache::{EntryDetail, Kind};
 
-use super::format;
+use crate::format;
 
 /// One turn of a request.
 #[derive(Debug, PartialEq, Eq)]

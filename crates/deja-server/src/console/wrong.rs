@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::filter::query;
 use super::form::{Path, Query};
-use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
+use crate::format::{self, Moment};
 
 const PAGE: usize = 20;
 

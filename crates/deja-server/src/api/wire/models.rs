@@ -18,7 +18,7 @@ use super::error::WireError;
 use super::{below, refuse_method, respond, take_key, turn_away, wire_of};
 use crate::auth::{self, Base};
 use crate::feeds::providers::Model;
-use crate::moment::whole;
+use crate::format::to_second;
 use crate::state::App;
 
 #[derive(Deserialize)]
@@ -96,7 +96,7 @@ fn list(wire: Wire, models: &[Model]) -> Value {
 fn shape(wire: Wire, Model { id, owner, created, .. }: &Model) -> Value {
     match wire {
         Wire::Messages => {
-            json!({"type": "model", "id": id, "display_name": id, "created_at": whole(*created).to_string()})
+            json!({"type": "model", "id": id, "display_name": id, "created_at": to_second(*created).to_string()})
         }
         Wire::Gemini => {
             let methods = ["generateContent", "streamGenerateContent"];

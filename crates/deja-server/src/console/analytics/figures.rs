@@ -3,7 +3,7 @@
 use deja_core::analytics::{Distribution, Rollup, Totals, quantile};
 
 use super::tables::causes;
-use crate::console::format;
+use crate::format;
 
 /// What took its time.
 #[derive(Clone, Copy)]

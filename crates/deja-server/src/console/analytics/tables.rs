@@ -17,9 +17,10 @@ use crate::console::error::ConsoleError;
 use crate::console::filter::NEWEST;
 use crate::console::names::Names;
 use crate::console::page::Visit;
+use crate::console::prices as prices_of;
 use crate::console::range::Counts;
 use crate::console::sort::{Column, Content};
-use crate::console::{format, prices as prices_of};
+use crate::format;
 
 /// Rows of a table on the page.
 const SHOWN: usize = 20;

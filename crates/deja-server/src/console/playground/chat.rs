@@ -18,9 +18,9 @@ use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, Proposed};
 use super::wire_body::{self, Format, Parts};
 use crate::console::error::ConsoleError;
 use crate::console::form::{Form, Problem, with_lf};
-use crate::console::format;
 use crate::console::page::{Answer, Frame, Visit};
 use crate::console::providers::{Models, USUAL_MODEL};
+use crate::format;
 use crate::request_id;
 
 /// Largest answer that is shown, in bytes.

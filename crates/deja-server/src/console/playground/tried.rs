@@ -15,10 +15,10 @@ use crate::api::error::RATE_LIMITED;
 use crate::console::error::ConsoleError;
 use crate::console::filter::{NEWEST, OFFERED};
 use crate::console::form::Problem;
-use crate::console::format;
 use crate::console::page::Visit;
 use crate::console::prices;
 use crate::console::providers::{self, Models};
+use crate::format;
 
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();

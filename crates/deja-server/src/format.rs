@@ -1,15 +1,25 @@
-//! Numbers, money and moments as people read them.
+//! Numbers, money, moments and texts as people read them.
 
 use std::time::Duration;
 
 use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 
-pub(super) use crate::figures::count;
-use crate::{figures, moment};
+/// `12,345`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
 
 /// The first of these names, and how many more there are; `None` without any.
-pub(super) fn listed(names: &[String]) -> Option<String> {
+pub(crate) fn listed(names: &[String]) -> Option<String> {
     const LISTED: usize = 5;
     let more = names.len().saturating_sub(LISTED);
     let first = names[..names.len() - more].join(", ");
@@ -20,7 +30,7 @@ pub(super) fn listed(names: &[String]) -> Option<String> {
 }
 
 /// As [`count`], short where space is: `12.3k`, `4.5M`.
-pub(super) fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     let scaled = |by: f64, unit: &str| {
         let text = format!("{:.1}", number / by);
         format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
@@ -35,23 +45,36 @@ pub(super) fn short(number: f64) -> String {
     }
 }
 
-/// As [`figures::dollars`], with the sign.
-pub(super) fn dollars(amount: f64) -> String {
-    format!("${}", figures::dollars(amount))
+/// Dollars, with as many decimals as an amount of its size needs.
+pub(crate) fn amount(dollars: f64) -> String {
+    match dollars {
+        0.0 => "0.00".into(),
+        // The smallest amount that is kept is a thousand-millionth.
+        a if a < 0.000_001 => format!("{a:.9}"),
+        a if a < 0.0001 => format!("{a:.7}"),
+        a if a < 0.1 => format!("{a:.5}"),
+        a if a < 100.0 => format!("{a:.2}"),
+        a => count(a.round() as u64),
+    }
+}
+
+/// As [`amount`], with the sign.
+pub(crate) fn dollars(dollars: f64) -> String {
+    format!("${}", amount(dollars))
 }
 
 /// As [`dollars`], of an amount as it is kept.
-pub(super) fn money(amount: NanoUsd) -> String {
+pub(crate) fn money(amount: NanoUsd) -> String {
     dollars(amount.as_dollars())
 }
 
 /// As [`money`], for requests of which `unpriced` had no known price. If some had none, zero is not known to be zero.
-pub(super) fn money_known(amount: NanoUsd, unpriced: u64) -> String {
+pub(crate) fn money_known(amount: NanoUsd, unpriced: u64) -> String {
     if amount == NanoUsd::ZERO && unpriced > 0 { "no price".into() } else { money(amount) }
 }
 
 /// `72.4%`; a dash where there is nothing to divide by. Only none is `0.0%`, and only all is `100.0%`.
-pub(super) fn percent(rate: Option<f64>) -> String {
+pub(crate) fn percent(rate: Option<f64>) -> String {
     // What computing a bound may be off by.
     const NOISE: f64 = 1e-9;
     match rate {
@@ -63,7 +86,7 @@ pub(super) fn percent(rate: Option<f64>) -> String {
 }
 
 /// Milliseconds, `0.42 ms` or `1.3 s`.
-pub(super) fn millis(ms: f64) -> String {
+pub(crate) fn millis(ms: f64) -> String {
     match ms {
         ms if ms < 9.995 => format!("{ms:.2} ms"),
         ms if ms < 999.5 => format!("{ms:.0} ms"),
@@ -72,14 +95,14 @@ pub(super) fn millis(ms: f64) -> String {
 }
 
 /// A span in words, one unit: `3 minutes`.
-pub(super) fn span(span: Duration) -> String {
+pub(crate) fn span(span: Duration) -> String {
     let (seconds, name) = unit(span);
     let number = span.as_secs() / seconds;
     format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
 /// How long to wait, in words: rounded up, so that who waits so long is not too early.
-pub(super) fn wait(wait: Duration) -> String {
+pub(crate) fn wait(wait: Duration) -> String {
     span(Duration::from_secs(wait.as_secs().next_multiple_of(unit(wait).0)))
 }
 
@@ -98,20 +121,25 @@ fn rounded(span: Duration) -> Duration {
     span + Duration::from_secs(unit(span).0 / 2)
 }
 
+/// A moment, to the second.
+pub(crate) fn to_second(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default()
+}
+
 /// A moment, ready for a template: exact for machines, UTC for titles, relative for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// RFC 3339.
-    pub(super) exact: String,
+    pub(crate) exact: String,
     /// `2026-08-01 12:34:56 UTC`.
-    pub(super) utc: String,
+    pub(crate) utc: String,
     /// `3 minutes ago`, `in 2 days`.
-    pub(super) relative: String,
+    pub(crate) relative: String,
 }
 
 impl Moment {
-    pub(super) fn of(at: Timestamp, now: Timestamp) -> Self {
-        let whole = moment::whole(at);
+    pub(crate) fn of(at: Timestamp, now: Timestamp) -> Self {
+        let whole = to_second(at);
         let relative = match () {
             () if at > now => format!("in {}", span(rounded(at.since(now)))),
             () if now.since(at) < Duration::from_secs(10) => "just now".into(),
@@ -122,12 +150,12 @@ impl Moment {
 }
 
 /// The beginning of a text in a line, cut for a table.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     cut(text, 120)
 }
 
 /// A text in a line, whole unless it is very long: the page cuts it where it has to, and its title has all.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     cut(text, 1000)
 }
 
