@@ -1,3 +1,5 @@
+//! Long work of a request, beside which other requests go on.
+
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Does `work` of a request. Where that is long, a millisecond and more, other requests go on meanwhile, on another thread.

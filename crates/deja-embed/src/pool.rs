@@ -2,7 +2,7 @@
 //!
 //! Embedding is pure computation, so it must not run on the threads that serve connections, and more threads
 //! than cores only add waiting. A caller whose turn would come after its deadline is refused at once, and so is one that
-//! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](deja_core::queue)), so
+//! finds the queue full: the sooner it is told, the sooner it asks elsewhere. Projects have turns ([`queue`](deja_core::embed_queue)), so
 //! this meets the texts of a project that has too many, and not those of the others.
 //!
 //! The threads yield to all others of the process: a request, a refusal and a probe need a core for some microseconds each,
@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use deja_core::embed_queue::{Owner, Pace, Queue};
 use deja_core::embedding::{EmbedError, Embedded};
-use deja_core::queue::{Owner, Pace, Queue};
 use tokio::sync::oneshot;
 
 /// How long a thread works between two rests; a text that takes longer is not interrupted.
@@ -172,8 +172,8 @@ fn serve<W: Work>(queue: &Queue<Job>, make: &impl Fn() -> W, pace: &Pace) {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use deja_core::embed_queue::WARM;
     use deja_core::id::ProjectId;
-    use deja_core::queue::WARM;
 
     use super::*;
 

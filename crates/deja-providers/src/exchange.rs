@@ -5,7 +5,7 @@
 //! request goes, and has the key.
 
 use deja_core::provider::{Completion, ProviderError};
-use deja_core::{aside, turn};
+use deja_core::{aside, room_to_parse};
 use deja_wire::{StreamError, Unrecorded, Wire, is_error, is_event_stream};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, Url};
@@ -131,9 +131,9 @@ impl Upstream {
         }
         let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
         let length = body.bytes.len();
-        let turn = turn(self.client.project(), length).await;
+        let room = room_to_parse(self.client.project(), length).await;
         let record = aside(length > LONG, || deja_wire::record(wire, false, &body.bytes));
-        drop(turn);
+        drop(room);
         record.map(|record| record.completion).map_err(|why| match why {
             Unrecorded::Failed(body) => self.answered(&head, Some(&body)),
             why => self.unrecorded(&why),

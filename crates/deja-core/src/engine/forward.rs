@@ -27,8 +27,8 @@ use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
 use crate::provider::{Forwarded, ProviderError, TokenUsage, content_type};
+use crate::room_to_parse;
 use crate::store::Unanswered;
-use crate::turn;
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
 /// event of its own.
@@ -346,15 +346,15 @@ pub(super) async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
-/// What `read` makes of an answer that `project` asked for, when its turn comes.
+/// What `read` makes of an answer that `project` asked for, when there is room.
 async fn reading_answer<T: Send + 'static>(
     project: ProjectId,
     body: Bytes,
     read: impl FnOnce(&Bytes) -> T + Send + 'static,
 ) -> Option<T> {
-    let turn = turn(Some(project), body.len()).await;
+    let room = room_to_parse(Some(project), body.len()).await;
     reading(body, move |body| {
-        let _until_it_is_read = turn;
+        let _until_it_is_read = room;
         read(body)
     })
     .await

@@ -26,7 +26,7 @@ use crate::money::NanoUsd;
 use crate::project::{HitUsage, Project};
 use crate::provider::Forward;
 use crate::store::{Admission, LookUp};
-use crate::{aside, turn};
+use crate::{aside, room_to_parse};
 
 /// A request in a wire format.
 #[derive(Clone, Debug)]
@@ -239,7 +239,7 @@ impl Engine {
         let record = entry.answer.record.as_deref().unwrap_or_default();
         // Room is taken before the body is made: a body that is being made takes as much memory as one that waits.
         let mut buffer = self.buffered(project.id, record.len())?;
-        let _turn = turn(Some(project.id), record.len()).await;
+        let _room = room_to_parse(Some(project.id), record.len()).await;
         let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
         match aside(is_long, || render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)) {
             Ok(body) => {

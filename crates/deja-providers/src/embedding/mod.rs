@@ -6,30 +6,30 @@
 //! The server is the operator's choice, so its address is not guarded.
 
 mod gemini;
+mod limiter;
 mod model;
 mod ollama;
 mod openai;
 mod server;
 mod tei;
-mod turns;
 mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use deja_core::embed_queue::Owner;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding};
 use deja_core::id::ProjectId;
 use deja_core::provider::{FailureClass, ProviderError};
-use deja_core::queue::Owner;
 use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::http::{Client, ClientError, HttpSettings, Trust};
 use crate::tokens::estimate;
+use limiter::Limiter;
 use model::{Model, Reading};
 use server::Server;
-use turns::Turns;
 use window::{Proof, find_proof, refuses_length, surely_fits};
 
 pub use window::published_window;
@@ -97,7 +97,7 @@ pub enum ConnectError {
 pub struct RemoteEmbedder {
     id: EmbedderId,
     reader: Arc<Reader>,
-    turns: Arc<Turns>,
+    limiter: Arc<Limiter>,
 }
 
 /// Reads texts at the server.
@@ -133,12 +133,12 @@ impl RemoteEmbedder {
         server.upstream.client.settings = limits(deadline);
         let id = id(&url, &server.model.name, dimension);
         let reader = Arc::new(Reader { dimension, window, proof, server });
-        Ok(Self { id, reader, turns: Arc::new(Turns::new(queue, deadline)) })
+        Ok(Self { id, reader, limiter: Arc::new(Limiter::new(queue, deadline)) })
     }
 
     async fn read(&self, owner: Owner, text: &str) -> Result<Embedded, EmbedError> {
         let (reader, text) = (Arc::clone(&self.reader), text.to_owned());
-        self.turns.run(owner, async move { reader.read(&text).await }).await
+        self.limiter.run(owner, async move { reader.read(&text).await }).await
     }
 }
 

@@ -22,7 +22,7 @@ use deja_core::pricing::PriceOrigin;
 use deja_core::project::Project;
 use deja_core::shares::Held;
 use deja_core::store::{Admission, LookUp};
-use deja_core::{aside, turn};
+use deja_core::{aside, room_to_parse};
 use deja_wire::MAX_MODEL_BYTES;
 use futures::future::{Either, ready};
 use serde::{Deserialize, Serialize};
@@ -301,10 +301,10 @@ async fn answer(
     Ok(response)
 }
 
-/// An answer as JSON. Long ones are written in turns, and others go on meanwhile.
+/// An answer as JSON. Long ones wait for room, and others go on meanwhile.
 async fn written(project: ProjectId, response: &QueryResponse<'_>) -> Result<Vec<u8>, ApiError> {
     let bytes = response.response.len();
-    let _turn = turn(Some(project), bytes).await;
+    let _room = room_to_parse(Some(project), bytes).await;
     let json = aside(bytes > SHORT, || serde_json::to_vec(response));
     json.map_err(|error| ApiError::Internal(error.to_string()))
 }
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_answer_is_written_in_the_turn_of_its_project() {
+    async fn a_long_answer_is_written_where_its_project_has_room() {
         let [one, other] = [1, 2].map(|number| ProjectId::from_bytes([number; 16]));
         let answer = |response| QueryResponse {
             cache_hit: true,
@@ -520,12 +520,12 @@ mod tests {
         };
         let text = "a".repeat(1 << 20);
         let (long, short) = (answer(&text), answer("a"));
-        let turn = turn(Some(one), 8 << 20).await;
+        let room = room_to_parse(Some(one), 8 << 20).await;
         let mut waiting = Box::pin(written(one, &long));
         assert!(waiting.as_mut().now_or_never().is_none());
         assert!(written(one, &short).now_or_never().is_some());
         assert!(written(other, &long).now_or_never().is_some());
-        drop(turn);
+        drop(room);
         assert!(waiting.now_or_never().is_some_and(|json| json.unwrap().len() > text.len()));
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
+use deja_core::room_to_parse;
 use deja_core::store::{Door, Found, LookUp, StoreError};
-use deja_core::turn;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -93,10 +93,10 @@ impl Admissions {
         Ok((door, found))
     }
 
-    /// A long answer. A project has turns at them: many at once would take all connections.
+    /// A long answer. A project has room for some: many at once would take all connections.
     async fn long(&self, project: ProjectId, entry: EntryId, bytes: usize) -> Found {
-        let turn = timeout(self.connections.patience(), turn(Some(project), bytes)).await;
-        let _turn = turn.map_err(|_| too_late("a long answer"))?;
+        let room = timeout(self.connections.patience(), room_to_parse(Some(project), bytes)).await;
+        let _room = room.map_err(|_| too_late("a long answer"))?;
         entries::whole(&self.connections, project, entry).await
     }
 

@@ -182,7 +182,7 @@ async fn long_answers_to_those_who_come_together_are_read_in_turns() {
     let found = async |asking: Asking| {
         asking.await.unwrap().1.unwrap().map(|entry| (entry.id, entry.answer.text.len()))
     };
-    let turn = deja_core::turn(Some(project_id(1)), 8 << 20).await;
+    let room = deja_core::room_to_parse(Some(project_id(1)), 8 << 20).await;
     let holder = limited.database.client().await;
     holder.batch_execute(LOCK).await.unwrap();
     let mut asking = ["short", "short", "long", "short"].map(|prompt| limited.ask_for(prompt));
@@ -198,7 +198,7 @@ async fn long_answers_to_those_who_come_together_are_read_in_turns() {
     let expected = Some((entry_id(1), "answer 1".len()));
     assert_eq!(found(short).await, expected);
     assert!(poll!(&mut long).is_pending());
-    drop(turn);
+    drop(room);
     while let Some(told) = alone.join_next().await {
         assert_eq!(found(Box::pin(async { told.unwrap() })).await, expected);
     }

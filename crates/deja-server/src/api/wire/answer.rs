@@ -13,7 +13,7 @@ use bytes::BytesMut;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, Relay, Reply, SendBuffer, Source, Trace};
 use deja_core::provider::UPSTREAM_IDS;
-use deja_core::{aside, turn};
+use deja_core::{aside, room_to_parse};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -154,9 +154,9 @@ pub(super) async fn live(
         let body = collect(&mut live, &mut buffer).await?;
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
-        let turn = turn(Some(buffer.owner()), body.len()).await;
+        let room = room_to_parse(Some(buffer.owner()), body.len()).await;
         let other = aside(body.len() > SHORT, rendering);
-        drop(turn);
+        drop(room);
         let collected = body.len();
         let other = other.unwrap_or(Whole { body, is_stream });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));

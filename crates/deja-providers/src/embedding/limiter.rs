@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use deja_core::embed_queue::{Owner, Queue};
 use deja_core::embedding::EmbedError;
-use deja_core::queue::{Owner, Queue};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -23,7 +23,7 @@ const PART: f64 = 2.0;
 const LAST: f64 = 16.0;
 
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct Limiter {
     waiting: Queue<oneshot::Sender<Place>>,
     /// The most texts that wait, and that the server has.
     most: usize,
@@ -45,12 +45,12 @@ struct Places {
 /// The place of a text that the server has.
 #[derive(Debug)]
 struct Place {
-    turns: Option<Arc<Turns>>,
+    limiter: Option<Arc<Limiter>>,
     /// Whether it was one of few.
     of_few: bool,
 }
 
-impl Turns {
+impl Limiter {
     pub(super) fn new(most: usize, patience: Duration) -> Self {
         let most = most.max(1);
         let places = Places { all: AT_FIRST.min(most) as f64, taken: 0, time: 0.0, time_of_few: 0.0 };
@@ -69,13 +69,13 @@ impl Turns {
         self.serve();
         let answer = async {
             let place = told.await.map_err(|_| EmbedError::Overloaded)?;
-            let turns = Arc::clone(self);
+            let limiter = Arc::clone(self);
             // The server goes on if the caller hangs up, so the place stays taken.
             #[expect(clippy::disallowed_methods, reason = "it ends within its deadline")]
             let reading = tokio::spawn(async move {
                 let (place, began) = (place, Instant::now());
-                let read = timeout(turns.patience, reading).await.unwrap_or(Err(EmbedError::Timeout));
-                turns.took(began.elapsed(), place.of_few, &read);
+                let read = timeout(limiter.patience, reading).await.unwrap_or(Err(EmbedError::Timeout));
+                limiter.took(began.elapsed(), place.of_few, &read);
                 read
             });
             reading.await.map_err(|error| EmbedError::Failed(error.to_string()))?
@@ -88,11 +88,11 @@ impl Turns {
         let mut places = self.places.lock();
         while !places.are_taken() {
             let Some(teller) = self.waiting.try_next() else { return };
-            let place = Place { turns: Some(Arc::clone(self)), of_few: places.taken < FEW };
+            let place = Place { limiter: Some(Arc::clone(self)), of_few: places.taken < FEW };
             match teller.send(place) {
                 Ok(()) => places.taken += 1,
                 // Its caller hung up, and it was not counted.
-                Err(mut place) => drop(place.turns.take()),
+                Err(mut place) => drop(place.limiter.take()),
             }
         }
     }
@@ -136,9 +136,9 @@ impl Places {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(turns) = self.turns.take() {
-            turns.places.lock().taken -= 1;
-            turns.serve();
+        if let Some(limiter) = self.limiter.take() {
+            limiter.places.lock().taken -= 1;
+            limiter.serve();
         }
     }
 }
@@ -151,14 +151,14 @@ mod tests {
     use super::*;
 
     /// The least and the greatest number of texts that a server has after a while, which takes `time` for one of so many.
-    fn settled(turns: &Turns, time: impl Fn(usize) -> Duration) -> (usize, usize) {
+    fn settled(limiter: &Limiter, time: impl Fn(usize) -> Duration) -> (usize, usize) {
         let mut seen = (usize::MAX, 0);
         // The first text finds nothing at the server.
-        turns.took(time(1), true, &Ok(()));
+        limiter.took(time(1), true, &Ok(()));
         for text in 0..4_000 {
-            let all = turns.places.lock().all as usize;
-            turns.places.lock().taken = all;
-            turns.took(time(all), all <= FEW, &Ok(()));
+            let all = limiter.places.lock().all as usize;
+            limiter.places.lock().taken = all;
+            limiter.took(time(all), all <= FEW, &Ok(()));
             if text >= 2_000 {
                 seen = (seen.0.min(all), seen.1.max(all));
             }
@@ -168,62 +168,62 @@ mod tests {
 
     #[test]
     fn a_server_has_as_many_texts_as_keep_it_busy() {
-        let turns = || Turns::new(100, Duration::from_secs(2));
+        let limiter = || Limiter::new(100, Duration::from_secs(2));
         // One after the other: a few more than few, however fast it is.
         for rate in [20, 200, 2_000] {
-            let (least, most) = settled(&turns(), |all| Duration::from_secs(all as u64) / rate);
+            let (least, most) = settled(&limiter(), |all| Duration::from_secs(all as u64) / rate);
             assert!(least >= FEW && most <= 10 && most - least <= 1, "{rate}: {least} to {most}");
         }
         // All at once: as many as there may be.
-        assert_eq!(settled(&turns(), |_| Duration::from_millis(500)), (100, 100));
+        assert_eq!(settled(&limiter(), |_| Duration::from_millis(500)), (100, 100));
         // More at once take longer, but not much.
-        let (least, most) = settled(&turns(), |all| Duration::from_millis(10 + all as u64));
+        let (least, most) = settled(&limiter(), |all| Duration::from_millis(10 + all as u64));
         assert!(least >= 30 && most <= 40 && most - least <= 1, "{least} to {most}");
-        assert_eq!(settled(&turns(), |_| Duration::ZERO), (100, 100));
+        assert_eq!(settled(&limiter(), |_| Duration::ZERO), (100, 100));
         // It takes more than half of the deadline, whatever it has.
-        assert_eq!(settled(&turns(), |_| Duration::from_millis(1_100)), (FEW, FEW));
+        assert_eq!(settled(&limiter(), |_| Duration::from_millis(1_100)), (FEW, FEW));
     }
 
     #[test]
     fn a_server_that_changes_its_pace_is_known_anew() {
-        let turns = Turns::new(100, Duration::from_secs(4));
+        let limiter = Limiter::new(100, Duration::from_secs(4));
         for time in [10, 200, 10] {
-            assert_eq!(settled(&turns, |_| Duration::from_millis(time)), (100, 100), "{time}");
+            assert_eq!(settled(&limiter, |_| Duration::from_millis(time)), (100, 100), "{time}");
         }
     }
 
     #[test]
     fn what_says_nothing_of_the_time_changes_nothing() {
-        let turns = Turns::new(100, Duration::from_secs(4));
-        let all = || turns.places.lock().all as usize;
+        let limiter = Limiter::new(100, Duration::from_secs(4));
+        let all = || limiter.places.lock().all as usize;
         for _ in 0..100 {
-            turns.took(Duration::from_millis(1), true, &Ok(()));
+            limiter.took(Duration::from_millis(1), true, &Ok(()));
         }
         assert_eq!(all(), AT_FIRST, "they were not all taken");
-        turns.places.lock().all = 50.0;
-        turns.took(Duration::from_secs(3), false, &Err::<(), _>(EmbedError::Failed(String::new())));
+        limiter.places.lock().all = 50.0;
+        limiter.took(Duration::from_secs(3), false, &Err::<(), _>(EmbedError::Failed(String::new())));
         assert_eq!(all(), 50, "an error");
-        turns.took(Duration::from_millis(1), false, &Err::<(), _>(EmbedError::Overloaded));
+        limiter.took(Duration::from_millis(1), false, &Err::<(), _>(EmbedError::Overloaded));
         assert_eq!(all(), 49);
     }
 
     #[tokio::test]
     async fn a_text_whose_caller_hung_up_keeps_its_place_until_it_is_read() {
-        let turns = Arc::new(Turns::new(1, Duration::from_mins(1)));
+        let limiter = Arc::new(Limiter::new(1, Duration::from_mins(1)));
         let read = Arc::new(Notify::new());
         let reading = Arc::clone(&read);
-        let mut first = Box::pin(turns.run(None, async move {
+        let mut first = Box::pin(limiter.run(None, async move {
             reading.notified().await;
             Ok(())
         }));
         assert!(poll!(&mut first).is_pending());
         drop(first);
-        let mut second = Box::pin(turns.run(None, async { Ok(()) }));
+        let mut second = Box::pin(limiter.run(None, async { Ok(()) }));
         assert!(poll!(&mut second).is_pending());
         tokio::task::yield_now().await;
         assert!(poll!(&mut second).is_pending());
         read.notify_one();
         second.await.unwrap();
-        assert_eq!(turns.places.lock().taken, 0);
+        assert_eq!(limiter.places.lock().taken, 0);
     }
 }
