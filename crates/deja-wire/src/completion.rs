@@ -42,7 +42,8 @@ pub struct TokenUsage {
 pub struct Completion {
     /// The visible text of the first choice; empty if there is none.
     pub text: String,
-    /// Other texts that the model wrote, for counting tokens: thoughts, refusals, names and arguments of tools.
+    /// Other texts that the model wrote, for counting tokens: thoughts, refusals, names and arguments of tools, and what stands in
+    /// the place of a message where OpenAI's older completions were asked for.
     pub besides: String,
     /// Why it ended.
     pub finish: Finish,

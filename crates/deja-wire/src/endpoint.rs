@@ -56,6 +56,11 @@ impl Endpoint {
         !matches!(self, Self::CountTokens | Self::Embeddings | Self::Completions)
     }
 
+    /// Whether its answers are what a model wrote.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Self::CountTokens | Self::Embeddings)
+    }
+
     /// The format that its answers and errors have.
     pub const fn wire(self) -> Wire {
         match self {

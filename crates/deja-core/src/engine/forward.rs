@@ -200,11 +200,11 @@ impl Engine {
         came: Came,
         cut: bool,
     ) -> Option<Fresh> {
-        let is_cached = wired.forward.endpoint.is_cached();
-        if buffer.head.status != 200 || is_cached && !(came.streamed || cut) {
+        let (endpoint, is_part) = (wired.forward.endpoint, came.streamed || cut);
+        if buffer.head.status != 200 || endpoint.is_cached() && !is_part {
             return None;
         }
-        let Part { completion, why, read_of } = if is_cached {
+        let Part { completion, why, read_of } = if endpoint.is_written() && is_part {
             Part::read(wired, buffer, came).await?
         } else {
             Part::read_usage(wired, buffer, came).await?
@@ -267,7 +267,7 @@ struct Part {
 }
 
 impl Part {
-    /// Of an answer that is not cached, its tokens. Embeddings are no text, and an answer that counts tokens has bought none.
+    /// Of an answer that no model wrote, or that is whole, its tokens. An answer that counts tokens has bought none.
     async fn read_usage(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
         let wire = wired.forward.endpoint.wire();
         let body = buffer.whole().unwrap_or_else(|| buffer.ends());

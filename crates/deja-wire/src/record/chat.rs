@@ -53,6 +53,7 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     let answer = Answer::deserialize(body).ok()?;
     let highest = answer.choices.iter().map(|choice| choice.index.saturating_add(1)).max()?;
     let choices = highest.max(answer.choices.len() as u32);
+    let texts: String = answer.choices.iter().filter_map(Choice::text_alone).collect();
     let first = answer.choices.into_iter().min_by_key(|choice| choice.index)?;
     let message = first.message.unwrap_or_default();
     let finish = match first.finish_reason.as_deref() {
@@ -75,7 +76,7 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     });
     let calls = calls.chain([&message.function_call["name"], &message.function_call["arguments"]]);
     let thoughts = message.reasoning_content.or(message.reasoning);
-    let besides = thoughts.into_iter().chain(message.refusal).chain([joined(calls)]).collect();
+    let besides = thoughts.into_iter().chain(message.refusal).chain([joined(calls), texts]).collect();
     let model = answer.model.filter(|model| !model.is_empty());
     let usage = answer.usage.and_then(|usage| usage.shared());
     Some(Completion { text: message.content, besides, finish, choices, model, usage })
@@ -135,6 +136,17 @@ struct Choice {
     finish_reason: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     message: Option<Message>,
+    /// Of older completions. Together's chat completions have it beside the message.
+    #[serde(default, deserialize_with = "or_default")]
+    text: Option<String>,
+}
+
+impl Choice {
+    /// The text, if it says what no message says.
+    fn text_alone(&self) -> Option<&str> {
+        let silent = self.message.as_ref().is_none_or(|message| message.content.is_empty());
+        self.text.as_deref().filter(|_| silent)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -26,6 +26,8 @@ pub(super) struct ChatFold {
 struct Choice {
     role: Option<String>,
     content: Option<String>,
+    /// What older completions have in the place of deltas.
+    text: Option<String>,
     /// Other members of the deltas.
     others: Vec<(String, Other)>,
     /// By number; more than one where the server gives all the same.
@@ -141,6 +143,10 @@ impl Choice {
                     faithful &= is_null(value);
                     self.logprobs = Some(value.get().to_owned());
                 }
+                "text" if choice.get("delta").is_none() => {
+                    self.text.get_or_insert_default().push_str(&text(value).unwrap_or_default());
+                    faithful &= is_empty(value);
+                }
                 _ => faithful &= CHOICE_REPORTS.contains(&name) || is_empty(value),
             }
         }
@@ -234,6 +240,9 @@ impl Choice {
         }
         let mut choice = Writer::new();
         choice.value("index", &index).raw("message", &message.end());
+        if let Some(text) = &self.text {
+            choice.value("text", text);
+        }
         if let Some(logprobs) = &self.logprobs {
             choice.raw("logprobs", logprobs);
         }

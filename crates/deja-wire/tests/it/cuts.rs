@@ -190,6 +190,40 @@ fn what_a_model_wrote_besides_its_text_is_known() {
     assert_eq!((&*part.text, &*part.besides), ("Yes.", r#"Hm.{"at""#));
 }
 
+/// OpenAI's older completions have a text in the place of a message, and as many as there are prompts.
+#[test]
+fn the_texts_of_older_completions_are_known() {
+    let chunk = |index: u32, text: &str, finish: &str| {
+        let choice =
+            format!(r#"{{"text":"{text}","index":{index},"logprobs":null,"finish_reason":{finish}}}"#);
+        format!("data: {{\"id\":\"cmpl-1\",\"object\":\"text_completion\",\"choices\":[{choice}]}}\n\n")
+    };
+    let events = [
+        chunk(0, "Their", "null"),
+        chunk(1, " And", "null"),
+        chunk(0, " words.", "\"stop\""),
+        chunk(1, " more.", "\"stop\""),
+        "data: [DONE]\n\n".into(),
+    ];
+    let whole = read(Wire::Chat, &events.concat()).unwrap();
+    assert_eq!((&*whole.completion.text, &*whole.completion.besides), ("", "Their words. And more."));
+    assert!(!whole.renderable);
+    let part = so_far(Wire::Chat, true, &events[..2].concat().into()).unwrap();
+    assert_eq!(part.written(), "Their And");
+    let plain =
+        r#"{"choices":[{"text":"Their words.","index":0,"finish_reason":"stop"},{"text":" And","index":1}]}"#;
+    let plain = Bytes::from_static(plain.as_bytes());
+    assert_eq!(record(Wire::Chat, false, &plain).unwrap().completion.written(), "Their words. And");
+    assert_eq!(so_far(Wire::Chat, false, &plain.slice(..26)).unwrap().written(), "Their");
+    // Together's chat completions have the same text twice.
+    let twice =
+        r#"data: {"choices":[{"index":0,"text":"Yes","delta":{"content":"Yes"},"finish_reason":"stop"}]}"#;
+    let twice = format!("{twice}\n\ndata: [DONE]\n\n");
+    assert_eq!(read(Wire::Chat, &twice).unwrap().completion.written(), "Yes");
+    let twice = Bytes::from_static(br#"{"choices":[{"index":0,"text":"Yes","message":{"content":"Yes"}}]}"#);
+    assert_eq!(record(Wire::Chat, false, &twice).unwrap().completion.written(), "Yes");
+}
+
 #[test]
 fn the_tokens_of_an_answer_are_read_from_parts_of_it() {
     for recorded in ALL {

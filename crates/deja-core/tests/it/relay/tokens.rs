@@ -3,13 +3,22 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use deja_core::engine::Source;
+use deja_core::engine::{Relay, Source};
 use deja_core::money::NanoUsd;
-use deja_core::provider::Endpoint;
+use deja_core::provider::{Endpoint, FailureClass};
 use deja_wire::Mode;
+use futures::StreamExt as _;
 
-use super::{chunk, done, relay, streamed, text};
-use crate::util::{Bench, chat_completion, plain};
+use super::{as_stream, chunk, done, relay, streamed, text};
+use crate::util::{Bench, chat_completion, failure, plain};
+
+/// A request that is passed on. Its prompt is not known.
+fn unread(endpoint: Endpoint) -> Relay {
+    let mut relay = relay("reset|1");
+    (relay.identity.mode, relay.forward.endpoint) = (Mode::Bypass, endpoint);
+    relay.identity.text.clear();
+    relay
+}
 
 #[tokio::test]
 async fn tokens_of_a_plain_answer_beyond_the_limit_of_records_are_estimated_by_its_length() {
@@ -94,6 +103,35 @@ async fn turns_and_tools_are_counted_where_nobody_tells_the_tokens() {
     assert_eq!((same.cost.input_tokens, same.cost.estimated), (9, true));
     let similar = bench.hit(relay("reset my password|2 at once")).await;
     assert_eq!((similar.cost.input_tokens, similar.cost.estimated), (11, true));
+}
+
+#[tokio::test]
+async fn older_completions_are_counted_where_nobody_tells_the_tokens_as_far_as_they_came() {
+    let bench = Bench::new().await;
+    let piece = |text: &str, finish: &str| {
+        let choice = format!(r#"{{"index":0,"text":"{text}","finish_reason":{finish}}}"#);
+        Ok(Bytes::from(format!("data: {{\"object\":\"text_completion\",\"choices\":[{choice}]}}\n\n")))
+    };
+    let whole = vec![piece("One two", "null"), piece(" three", "\"stop\""), Ok(done())];
+    let broken = vec![piece("One two", "null"), Err(failure(FailureClass::StreamInterrupted))];
+    for pieces in [whole, broken] {
+        let (feed, _) = bench.streams();
+        let live = bench.live(as_stream(unread(Endpoint::Completions))).await;
+        for piece in pieces {
+            feed.unbounded_send(piece).unwrap();
+        }
+        drop(feed);
+        let _: Vec<_> = live.collect().await;
+    }
+    let body =
+        r#"{"choices":[{"index":0,"text":"One two","finish_reason":"stop"},{"index":1,"text":" three"}]}"#;
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, body)));
+    assert_eq!(text(bench.live(unread(Endpoint::Completions)).await).await, body);
+    bench.until("all are counted", |bench| bench.heard().len() == 3).await;
+    bench.engine.flush_counts().await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.passed, totals.errors), (2, 1));
+    assert_eq!((totals.input_tokens, totals.output_tokens), (3 * 2, 3 + 2 + 3));
 }
 
 #[tokio::test]
