@@ -21,7 +21,7 @@ pub use error::{ErrorKind, error_body, interruption, next_sequence};
 pub use filter::UsageFilter;
 pub use identity::{
     Asked, Demand, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, STORED_RESPONSE,
-    beside_question, identify,
+    beside_question, identify, passed_text,
 };
 pub use record::{
     Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,

@@ -26,7 +26,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{Forwarded, ProviderError, TokenUsage, content_type};
+use crate::provider::{Endpoint, Forwarded, ProviderError, TokenUsage, content_type};
 use crate::room_to_parse;
 use crate::store::Unanswered;
 
@@ -191,7 +191,7 @@ impl Engine {
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached: it is paid for all
     /// the same. `None` if there is nothing to count. A plain answer is whole unless it is `cut`. If an answer that was too long
-    /// tells no tokens, they are estimated from the tokens of its beginning.
+    /// tells no tokens, they are estimated from the tokens of its beginning. A whole answer that cannot be read counts what it tells.
     async fn part(
         &self,
         call: &Call,
@@ -200,11 +200,11 @@ impl Engine {
         came: Came,
         cut: bool,
     ) -> Option<Fresh> {
-        let (endpoint, is_part) = (wired.forward.endpoint, came.streamed || cut);
-        if buffer.head.status != 200 || endpoint.is_cached() && !is_part {
+        if buffer.head.status != 200 {
             return None;
         }
-        let Part { completion, why, read_of } = if endpoint.is_written() && is_part {
+        let is_cut_text = wired.forward.endpoint.is_written() && (came.streamed || cut);
+        let Part { completion, why, read_of } = if is_cut_text {
             Part::read(wired, buffer, came).await?
         } else {
             Part::read_usage(wired, buffer, came).await?
@@ -267,12 +267,17 @@ struct Part {
 }
 
 impl Part {
-    /// Of an answer that no model wrote, or that is whole, its tokens. An answer that counts tokens has bought none.
+    /// Of an answer that no model wrote, or that is whole, the tokens that it tells. Embeddings that tell none have cost their
+    /// request; an answer that counts tokens has bought none.
     async fn read_usage(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
-        let wire = wired.forward.endpoint.wire();
+        let endpoint = wired.forward.endpoint;
         let body = buffer.whole().unwrap_or_else(|| buffer.ends());
-        let usage = reading(body, move |body| usage_in(wire, body)).await??;
-        let completion = unread(String::new(), Some(usage));
+        let told = reading_answer(buffer.project, body, move |body| {
+            let told = usage_in(endpoint.wire(), body);
+            let embeds = || String::from_utf8_lossy(body).contains("\"embedding\"");
+            (told.is_some() || endpoint == Endpoint::Embeddings && embeds()).then_some(told)
+        });
+        let completion = unread(String::new(), told.await??);
         Some(Self { completion, why: NotStored::NotRecorded, read_of: came.bytes })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deja_wire::{Mode, beside_question};
+use deja_wire::{Mode, beside_question, passed_text};
 use moka::sync::Cache;
 
 use crate::cache::ScopeKey;
@@ -32,7 +32,9 @@ impl Tokens {
         messages.extend(self.context(scope, query).await);
         let asked = query.clone();
         let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &asked.prompt);
-        messages.push(self.count(query.prompt.len(), count).await);
+        if !query.prompt.is_empty() {
+            messages.push(self.count(query.prompt.len(), count).await);
+        }
         messages.extend(self.beside(query).await);
         self.counter.input(&query.model, &messages)
     }
@@ -44,11 +46,17 @@ impl Tokens {
         self.count(length, count).await
     }
 
-    /// Of what goes along with a question in a wire format: earlier turns and tools.
+    /// Of what goes along with a question in a wire format: earlier turns and tools. Where there is no question, of all that goes
+    /// to the model.
     async fn beside(&self, query: &Arc<Query>) -> Option<TokenCount> {
-        let wired = query.wire.as_ref().filter(|wired| wired.mode == Mode::Semantic)?;
+        let wired = query.wire.as_ref()?;
+        let beside = match wired.mode {
+            Mode::Semantic => beside_question,
+            Mode::Bypass => passed_text,
+            Mode::Exact => return None,
+        };
         let (endpoint, body) = (wired.forward.endpoint, wired.forward.body.clone());
-        let beside = reading(body, move |body| beside_question(endpoint, body)).await?;
+        let beside = reading(body, move |body| beside(endpoint, body)).await?;
         if beside.is_empty() { None } else { Some(self.text(query, beside).await) }
     }
 

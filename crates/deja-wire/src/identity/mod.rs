@@ -236,12 +236,41 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
 pub fn beside_question(endpoint: Endpoint, body: &[u8]) -> String {
     let (Some(layout), Ok(document)) = (layout(endpoint), Document::read(body)) else { return String::new() };
     let body = document.root();
-    let mut beside = Turns::read(layout, body).earlier();
-    for tools in tools(body) {
-        beside.push('\n');
-        tools.put(&mut beside);
+    with_tools(Turns::read(layout, body).earlier(), body)
+}
+
+/// What goes to the model with a request that is passed on: instructions, turns and tools; at endpoints without turns what is to
+/// be completed or embedded. As text, for counting tokens where nobody tells them.
+pub fn passed_text(endpoint: Endpoint, body: &[u8]) -> String {
+    let Ok(document) = Document::read(body) else { return String::new() };
+    let body = document.root();
+    if let Some(layout) = layout(endpoint) {
+        return with_tools(Turns::read(layout, body).all(), body);
     }
-    beside
+    let mut texts = String::new();
+    for input in ["prompt", "suffix", "input"].into_iter().filter_map(|name| body.get(name)) {
+        put_texts(&mut texts, input);
+    }
+    texts
+}
+
+/// Appends the texts of an input, which may be a list of such, or of the numbers of tokens.
+fn put_texts(texts: &mut String, input: Value<'_>) {
+    match input.text() {
+        Some(text) => texts.push_str(&text),
+        None => texts.push_str(input.scalar()),
+    }
+    texts.push('\n');
+    input.items().for_each(|item| put_texts(texts, item));
+}
+
+/// `text` with the tools of a request behind it.
+fn with_tools(mut text: String, body: Value<'_>) -> String {
+    for tools in tools(body) {
+        text.push('\n');
+        tools.put(&mut text);
+    }
+    text
 }
 
 /// The lists of tools in a request that are not empty.

@@ -182,12 +182,26 @@ impl<'a> Turns<'a> {
 
     /// The texts of the turns before the last one, as many as are shown.
     pub(super) fn earlier(&self) -> String {
-        let (mut earlier, mut room) = (String::new(), usize::MAX);
-        for turn in self.recent.iter().take(self.recent.len().saturating_sub(1)) {
-            let text = self.shown(turn, &mut room);
-            append(&mut earlier, &text, &mut room);
+        self.first(String::new(), self.recent.len().saturating_sub(1))
+    }
+
+    /// The texts of the instructions and of the turns, as many as are shown.
+    pub(super) fn all(&self) -> String {
+        let (mut instructions, mut room) = (String::new(), usize::MAX);
+        for content in &self.instructions {
+            show(*content, &mut instructions, &mut room);
         }
-        earlier
+        self.first(instructions, self.recent.len())
+    }
+
+    /// `texts` with those of the first turns that are shown behind them.
+    fn first(&self, mut texts: String, turns: usize) -> String {
+        let mut room = usize::MAX;
+        for turn in self.recent.iter().take(turns) {
+            let text = self.shown(turn, &mut room);
+            append(&mut texts, &text, &mut room);
+        }
+        texts
     }
 
     /// The text of a turn. If it has no text: the names of its members, and what it says of a tool.

@@ -1,6 +1,6 @@
 //! What means the same is the same; the rest of what is asked for.
 
-use deja_wire::{Asked, Endpoint, Mode, Options, Rendering, Wire, identify};
+use deja_wire::{Asked, Endpoint, Mode, Options, Rendering, Wire, identify, passed_text};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -180,6 +180,32 @@ fn what_is_passed_on_is_not_cached() {
         assert_eq!((identity.mode, &*identity.reasons), (Mode::Bypass, &["not_cached"][..]));
         assert_eq!((&*identity.model, identity.rendering.stream), ("m", true));
     }
+}
+
+/// Nobody may tell how many tokens it had.
+#[test]
+fn of_what_is_passed_on_the_text_for_the_model_is_known() {
+    let tools = json!([{"type": "function", "function": {"name": "look"}}]);
+    let asked = json!({"role": "user", "content": [{"type": "text", "text": "Who?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]});
+    let turns =
+        json!([{"role": "system", "content": "Be brief."}, {"role": "assistant", "content": "Yes."}, asked]);
+    let chat = json!({"model": "m", "n": 2, "messages": turns, "tools": tools, "metadata": {"a": "b"}});
+    let gemini = json!({"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": [{"parts": [{"text": "Who?"}]}]});
+    for (endpoint, body, text) in [
+        (
+            Endpoint::Chat,
+            chat,
+            "Be brief.\nYes.\nWho?\n[image_url]\n[{\"function\":{\"name\":\"look\"},\"type\":\"function\"}]",
+        ),
+        (Endpoint::Gemini { stream: true }, gemini, "Be brief.\nWho?"),
+        (Endpoint::Completions, json!({"model": "m", "prompt": "One", "suffix": "two"}), "One\ntwo\n"),
+        (Endpoint::Embeddings, json!({"model": "m", "input": ["One", "two"]}), "\nOne\ntwo\n"),
+        (Endpoint::Embeddings, json!({"model": "m", "input": [[17, 4]]}), "\n\n17\n4\n"),
+    ] {
+        assert_eq!(passed_text(endpoint, body.to_string().as_bytes()), text);
+    }
+    assert_eq!(passed_text(Endpoint::Chat, b"{"), "");
 }
 
 #[test]

@@ -131,7 +131,7 @@ async fn older_completions_are_counted_where_nobody_tells_the_tokens_as_far_as_t
     bench.engine.flush_counts().await.unwrap();
     let totals = bench.totals().await;
     assert_eq!((totals.passed, totals.errors), (2, 1));
-    assert_eq!((totals.input_tokens, totals.output_tokens), (3 * 2, 3 + 2 + 3));
+    assert_eq!((totals.input_tokens, totals.output_tokens), (3 * 3, 3 + 2 + 3));
 }
 
 #[tokio::test]
@@ -139,18 +139,43 @@ async fn what_embeddings_cost_is_counted() {
     let bench = Bench::new().await;
     let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));
     let usage = r#""usage": {"prompt_tokens": 70, "total_tokens": 70}"#;
-    // Of one that tells no tokens none are known.
+    // Of one that tells no tokens those that were sent are counted: three words, and two.
     for (vector, usage) in [("[0.5]", usage), (&long, usage), ("[0.5]", r#""model": "cheap""#)] {
         let body = format!(r#"{{"object": "list", "data": [{{"embedding": {vector}}}], {usage}}}"#);
         let answer = body.clone();
         *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &answer)));
-        let mut passing = relay("reset|1");
-        (passing.identity.mode, passing.forward.endpoint) = (Mode::Bypass, Endpoint::Embeddings);
+        let mut passing = unread(Endpoint::Embeddings);
+        passing.forward.body = Bytes::from_static(br#"{"model": "cheap", "input": ["one two", "three"]}"#);
         assert_eq!(text(bench.live(passing).await).await, body);
     }
     bench.until("all are counted", |bench| bench.heard().len() == 3).await;
     bench.logged().await;
     let totals = bench.totals().await;
-    assert_eq!((totals.passed, totals.input_tokens, totals.output_tokens), (3, 2 * 70, 0));
-    assert_eq!((totals.spent, totals.unpriced), (NanoUsd::from_nanos(1000 * 2 * 70), 0));
+    assert_eq!((totals.passed, totals.input_tokens, totals.output_tokens), (3, 2 * 70 + 5, 0));
+    assert_eq!((totals.spent, totals.unpriced), (NanoUsd::from_nanos(1000 * (2 * 70 + 5)), 0));
+}
+
+#[tokio::test]
+async fn what_is_passed_on_unread_is_counted_though_nobody_tells_the_tokens() {
+    let bench = Bench::new().await;
+    let mut asked = unread(Endpoint::Chat);
+    asked.forward.body = Bytes::from_static(
+        br#"{"model": "cheap", "n": 2, "messages": [{"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "one two three"}], "tools": [{"type": "function"}]}"#,
+    );
+    let untold = chat_completion("cheap", "Yes.", "stop").replace("usage", "unused");
+    // An answer of which nothing is read but its tokens.
+    let odd = r#"{"said": "Yes.", "usage": {"prompt_tokens": 70, "completion_tokens": 30}}"#;
+    let error = r#"{"error": {"message": "no"}}"#;
+    // By the counter of these tests: two, five of turns, one of tools.
+    for (body, tokens) in [(&*untold, (8, 1)), (odd, (70, 30)), (error, (0, 0))] {
+        let (answer, before) = (body.to_owned(), bench.heard().len());
+        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &answer)));
+        let counted = bench.counted().await.totals;
+        assert_eq!(text(bench.live(asked.clone()).await).await, body);
+        bench.until("it is counted", |bench| bench.heard().len() == before + 1).await;
+        let totals = bench.counted().await.totals;
+        let more = (totals.input_tokens - counted.input_tokens, totals.output_tokens - counted.output_tokens);
+        assert_eq!(more, tokens, "{body}");
+    }
 }
