@@ -78,7 +78,7 @@ impl Respondent {
 
     /// Asks for the word alone, by which a hit is decided.
     pub(crate) async fn ask_briefly(&self, question: &Question) -> Result<Word, ProviderError> {
-        let upstream = Upstream::begin(self.provider.name(), Endpoint::Chat, &self.model);
+        let mut upstream = Upstream::begin(self.provider.name(), Endpoint::Chat, &self.model);
         let asked = self.provider.ask(&self.model, Some(ASKED), &question.0, Length::Brief);
         let answer = asked.with_context(upstream.context()).await;
         upstream.answered(answer.as_ref());

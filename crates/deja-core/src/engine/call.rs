@@ -163,7 +163,7 @@ impl Engine {
         let provider = provider_of(call)?;
         let _slot = self.slots.one(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let query = &call.query;
-        let upstream = Upstream::begin(provider.name(), Endpoint::Chat, &query.model);
+        let mut upstream = Upstream::begin(provider.name(), Endpoint::Chat, &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
         let asked = asked.with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked);
@@ -176,10 +176,11 @@ impl Engine {
         let (verdict, told) = (may_store(&completion), completion.usage);
         let entry = self.entry_of(call, provider.name(), completion, None).await?;
         let fresh = self.fresh(call, claim, entry, told, verdict, provider_time).await;
+        upstream.bought(&fresh);
         Ok(Completed::Answered(Arc::new(fresh)))
     }
 
-    /// The answer of a call, with its cost. It is stored if the `verdict` allows that.
+    /// The answer of a call, with its cost. It is stored if the `verdict` allows that. `told` is what the provider said of the tokens.
     pub(super) async fn fresh(
         &self,
         call: &Call,
@@ -190,12 +191,15 @@ impl Engine {
         provider_time: Duration,
     ) -> Fresh {
         let bought = Arc::new(entry);
-        let spent = self.spent(call, &bought, told);
+        let Answer { input_tokens, output_tokens, .. } = bought.answer;
+        let told = told.unwrap_or_default();
+        let usage = TokenUsage { input_total: input_tokens, output_total: output_tokens, ..told };
+        let spent = self.spent(call, &bought, &usage);
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, Arc::clone(&bought)).await,
             Err(reason) => (Arc::clone(&bought), Err(reason)),
         };
-        Fresh { entry, bought, stored, spent, near: call.near, provider_time }
+        Fresh { entry, bought, stored, usage, spent, near: call.near, provider_time }
     }
 
     /// Stores the answer. An answer that cannot be stored is returned all the same: it is paid for.

@@ -21,6 +21,7 @@ use crate::engine::live::{Live, ReplayBuffer};
 use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
+use crate::provider::TokenUsage;
 
 /// The longest prompt whose call may serve a paraphrase: longer ones take long to judge.
 const JUDGED_BYTES: usize = 8 * 1024;
@@ -47,6 +48,8 @@ pub(super) struct Fresh {
     pub bought: Arc<Entry>,
     /// Whether it was stored, and if not, why.
     pub stored: Result<(), NotStored>,
+    /// The tokens of the call, told or counted.
+    pub usage: TokenUsage,
     /// What the call cost, where the price is known.
     pub spent: NanoUsd,
     /// The nearest entries, which did not answer.

@@ -70,7 +70,7 @@ impl Engine {
         let _slot = self.slots.one(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let Parts { hangup_timeout, cut, .. } = &*self.parts;
         let mut patience = Patience::new(leader, call, wired, *hangup_timeout, cut);
-        let upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
+        let mut upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
         let asked = provider.forward(wired.forward.clone()).with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked);
         let asked = asked.inspect_err(|error| upstream.answered(Err(error))).map_err(QueryError::from);
@@ -103,22 +103,20 @@ impl Engine {
             never = unshared => never,
         };
         let came = Came { streamed, bytes, time: timed.end() };
+        upstream.end();
         let landed = match &ended {
             Read::Broken(error) => {
                 upstream.answered(Err(error));
-                upstream.end();
                 Err(error.clone().into())
             }
             // It is not known whether all of the answer came.
-            Read::Abandoned if marked.is_none() || !buffer.is_recorded() => {
-                upstream.end();
-                Err(QueryError::Unfinished)
-            }
+            Read::Abandoned if marked.is_none() || !buffer.is_recorded() => Err(QueryError::Unfinished),
             // OpenAI's clients hang up at the end mark, often before the body ends. A stream without its end mark is no record.
-            Read::Whole | Read::Abandoned => self.land(call, wired, &buffer, came, claim, upstream).await,
+            Read::Whole | Read::Abandoned => self.land(call, wired, &buffer, came, claim, &upstream).await,
         };
         let began = wired.began(call.started, buffer.first_byte());
         if let Ok(fresh) = &landed {
+            upstream.bought(fresh);
             let reply = self.reply_of_leader(call, fresh, began);
             begun.is_counted = true;
             self.count_query(&call.caller, &call.query, call.started, Ok(&reply));
@@ -134,7 +132,10 @@ impl Engine {
         if let Err(error) = &landed {
             // The readers do not wait for the tokens to be counted.
             let part = self.part(call, wired, &buffer, came, cut).await;
-            let part = part.map(|part| self.reply_of_leader(call, &part, began));
+            let part = part.map(|part| {
+                upstream.bought(&part);
+                self.reply_of_leader(call, &part, began)
+            });
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             begun.is_counted = true;
             self.count_ended(&call.caller, &call.query, call.started, ended, call.near.opinion);
@@ -151,7 +152,7 @@ impl Engine {
         buffer: &ReplayBuffer,
         came: Came,
         claim: Option<&Claim<'_>>,
-        upstream: Upstream,
+        upstream: &Upstream,
     ) -> Result<Fresh, QueryError> {
         if buffer.head.status >= 400 {
             return Err(QueryError::Declined(buffer.head.error));
@@ -160,7 +161,6 @@ impl Engine {
             return Err(QueryError::Unfinished);
         }
         let Some(whole) = buffer.whole() else {
-            upstream.end();
             let part = self.part(call, wired, buffer, came, true).await;
             return part.ok_or(QueryError::Unfinished);
         };
@@ -177,7 +177,6 @@ impl Engine {
         };
         let Record { body, completion, renderable } = record;
         upstream.answered(Ok(&completion));
-        upstream.end();
         let verdict = wired.stores().and_then(|()| match may_store(&completion) {
             Err(NotStored::ToolCalls) if keeps_calls(call) => Ok(()),
             verdict => verdict,

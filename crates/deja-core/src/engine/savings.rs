@@ -85,13 +85,10 @@ impl Engine {
         Cost::of(&entry.answer, input_tokens, estimated, priced)
     }
 
-    /// The provider's price of the call that wrote `entry`. `told` is what the provider said of the tokens.
-    pub(super) fn spent(&self, call: &Call, entry: &Entry, told: Option<TokenUsage>) -> NanoUsd {
-        let Answer { input_tokens, output_tokens, .. } = entry.answer;
-        let told = told.unwrap_or_default();
-        let usage = TokenUsage { input_total: input_tokens, output_total: output_tokens, ..told };
+    /// The provider's price of the call that wrote `entry`, which had these tokens.
+    pub(super) fn spent(&self, call: &Call, entry: &Entry, usage: &TokenUsage) -> NanoUsd {
         let priced = self.price(&call.caller.project, &call.query.model, &entry.answer);
-        priced.map_or(NanoUsd::ZERO, |priced| priced.price.billed(&usage))
+        priced.map_or(NanoUsd::ZERO, |priced| priced.price.billed(usage))
     }
 
     fn price(&self, project: &Project, asked_model: &str, answer: &Answer) -> Option<Priced> {

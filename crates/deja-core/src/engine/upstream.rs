@@ -1,20 +1,26 @@
 //! The span of a provider's call, where its request is traced, under OpenTelemetry's names for calls of language models.
 //! It holds no prompt and no answer. Where the request is not traced nothing here costs anything.
 
+use std::time::SystemTime;
+
 use opentelemetry::trace::{SpanKind, Status, TraceContextExt, Tracer};
 use opentelemetry::{Array, Context, KeyValue, StringValue, Value, global};
 
-use crate::provider::{Completion, Endpoint, Finish, ProviderError};
+use crate::engine::flight::Fresh;
+use crate::provider::{Completion, Endpoint, Finish, ProviderError, TokenUsage};
 
 /// A call, until [`Self::end`]. A call that is given up ends when this is dropped.
-pub(crate) struct Upstream(Context);
+pub(crate) struct Upstream {
+    span: Context,
+    ended: Option<SystemTime>,
+}
 
 impl Upstream {
     /// A call of `provider`, for the request whose span is in force.
     pub(crate) fn begin(provider: &str, endpoint: Endpoint, model: &str) -> Self {
         let request = Context::current();
         if !request.has_active_span() {
-            return Self(request);
+            return Self { span: request, ended: None };
         }
         let (tracer, operation) = (global::tracer("deja"), operation(endpoint));
         let span = tracer.span_builder(format!("{operation} {model}")).with_kind(SpanKind::Client);
@@ -24,12 +30,12 @@ impl Upstream {
             KeyValue::new("gen_ai.request.model", model.to_owned()),
         ]);
         let span = span.start_with_context(&tracer, &request);
-        Self(request.with_span(span))
+        Self { span: request.with_span(span), ended: None }
     }
 
     /// The context of the call: a request that is sent in it names the span.
     pub(crate) fn context(&self) -> Context {
-        self.0.clone()
+        self.span.clone()
     }
 
     /// The status of an answer that is passed on.
@@ -46,40 +52,57 @@ impl Upstream {
             Ok(completion) => completion,
             Err(error) => return self.fail(error.class.code()),
         };
-        if let Some(model) = &completion.model {
-            self.set("gen_ai.response.model", model.clone());
-        }
-        if let Some(usage) = completion.usage {
-            let tokens = |count| i64::try_from(count).unwrap_or(i64::MAX);
-            self.set("gen_ai.usage.input_tokens", tokens(usage.input_total));
-            self.set("gen_ai.usage.output_tokens", tokens(usage.output_total));
-            // Parts of these, of which the first two have prices of their own.
-            let parts = [
-                ("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
-                ("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
-                ("gen_ai.usage.reasoning.output_tokens", usage.reasoning.unwrap_or(0)),
-            ];
-            for (name, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
-                self.set(name, tokens(count));
-            }
-        }
+        self.read(completion.model.as_ref(), completion.usage.as_ref());
         let reasons = Array::String(vec![StringValue::from(finish_reason(completion.finish))]);
         self.set("gen_ai.response.finish_reasons", Value::Array(reasons));
+    }
+
+    /// What the call bought: an answer, or what came of one. deja counted the tokens if nobody told them.
+    pub(in crate::engine) fn bought(&self, fresh: &Fresh) {
+        self.read(fresh.bought.answer.served_model.as_ref(), Some(&fresh.usage));
+    }
+
+    fn read(&self, model: Option<&String>, usage: Option<&TokenUsage>) {
+        if let Some(model) = model {
+            self.set("gen_ai.response.model", model.clone());
+        }
+        let Some(usage) = usage else { return };
+        let tokens = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        self.set("gen_ai.usage.input_tokens", tokens(usage.input_total));
+        self.set("gen_ai.usage.output_tokens", tokens(usage.output_total));
+        // Parts of these, of which the first two have prices of their own.
+        let parts = [
+            ("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
+            ("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
+            ("gen_ai.usage.reasoning.output_tokens", usage.reasoning.unwrap_or(0)),
+        ];
+        for (name, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
+            self.set(name, tokens(count));
+        }
     }
 
     /// Says that the call failed, and with what kind of error.
     pub(crate) fn fail(&self, kind: impl Into<Value>) {
         self.set("error.type", kind);
-        self.0.span().set_status(Status::error(""));
+        self.span.span().set_status(Status::error(""));
     }
 
-    /// The call ended.
-    pub(crate) fn end(self) {
-        self.0.span().end();
+    /// The call ended. What it bought may be said until this is dropped: it takes a while to count that.
+    #[expect(clippy::disallowed_methods, reason = "the span began by the clock of the process")]
+    pub(crate) fn end(&mut self) {
+        self.ended = Some(SystemTime::now());
     }
 
     fn set(&self, name: &'static str, value: impl Into<Value>) {
-        self.0.span().set_attribute(KeyValue::new(name, value));
+        self.span.span().set_attribute(KeyValue::new(name, value));
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        if let Some(ended) = self.ended {
+            self.span.span().end_with_timestamp(ended);
+        }
     }
 }
 

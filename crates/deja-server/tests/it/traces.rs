@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::util::collector::{Collector, number, text, texts};
 use crate::util::provider::{INPUT_TOKENS, OUTPUT_TOKENS};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, Tenant, http};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -21,6 +21,16 @@ fn traced(provider: &FakeProvider, collector: &Collector) -> Deja {
 
 /// Asks within a trace of the caller's.
 fn ask(tenant: &Tenant<'_>, path: &str, flags: &str, body: &serde_json::Value) -> u16 {
+    try_ask(tenant, path, flags, body).unwrap().status
+}
+
+/// The same. The answer may break off.
+fn try_ask(
+    tenant: &Tenant<'_>,
+    path: &str,
+    flags: &str,
+    body: &serde_json::Value,
+) -> std::io::Result<Response> {
     let authorization = format!("Bearer {}", tenant.key);
     let traceparent = format!("00-{TRACE}-{CALLER}-{flags}");
     let headers = [
@@ -29,7 +39,7 @@ fn ask(tenant: &Tenant<'_>, path: &str, flags: &str, body: &serde_json::Value) -
         ("traceparent", traceparent.as_str()),
         ("tracestate", "vendor=quokka"),
     ];
-    tenant.deja.request("POST", path, &headers, body.to_string().as_bytes()).status
+    http::once(tenant.deja.address(), "POST", path, &headers, body.to_string().as_bytes())
 }
 
 /// The span of the only request of `spans` that ended so.
@@ -193,6 +203,54 @@ fn a_stream_is_a_span_until_its_last_byte() {
     let declined = below(&spans, ended(&spans, CHAT, "error"))[0];
     assert_eq!(number(&declined.attributes, "http.response.status_code"), Some(429));
     assert_eq!(text(&declined.attributes, "error.type").as_deref(), Some("429"));
+}
+
+/// They are counted as spent, and the collector's sums are what was bought.
+#[test]
+fn an_answer_that_broke_off_has_the_tokens_that_it_cost() {
+    const CHAT: &str = "/v1/chat/completions";
+    let (provider, collector) = (FakeProvider::start(), Collector::start());
+    let mut deja = traced(&provider, &collector);
+    let chunk = |delta: &str, usage: &str| {
+        let choice = format!(r#"{{"index":0,"delta":{{"content":"{delta}"}}}}"#);
+        format!("data: {{\"model\":\"{MODEL}-2026\",\"choices\":[{choice}]{usage}}}\n\n")
+    };
+    let cut = |chunk: String| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n";
+        Reaction::Bytes([head, &chunk].concat().into_bytes())
+    };
+    let told =
+        r#","usage":{"prompt_tokens":40,"prompt_tokens_details":{"cached_tokens":30},"completion_tokens":9}"#;
+    provider.on("told tokens", cut(chunk("Half", told)));
+    provider.on("untold tokens", cut(chunk("Half", "")));
+    {
+        let tenant = Tenant::create(&deja, "broken", &[]);
+        for asked in ["Who has told tokens?", "Who has untold tokens?"] {
+            let turns = json!([{"role": "user", "content": asked}]);
+            let body = json!({"model": MODEL, "messages": turns, "stream": true});
+            assert!(try_ask(&tenant, CHAT, "01", &body).is_err());
+        }
+    }
+    assert!(deja.stop().success(), "{}", deja.log());
+
+    let spans = collector.spans();
+    let calls: Vec<&Span> = spans.iter().filter(|span| span.kind() == SpanKind::Client).collect();
+    assert_eq!(calls.len(), 2, "{spans:#?}");
+    let number_of = |call: &Span, name: &str| number(&call.attributes, &format!("gen_ai.usage.{name}"));
+    for call in &calls {
+        let told = &call.attributes;
+        assert_eq!(text(told, "error.type").as_deref(), Some("provider_stream_interrupted"), "{call:#?}");
+        assert_eq!(text(told, "gen_ai.response.model"), Some(format!("{MODEL}-2026")));
+    }
+    let (told, untold): (Vec<&Span>, Vec<&Span>) =
+        calls.into_iter().partition(|call| number_of(call, "cache_read.input_tokens").is_some());
+    let tokens = |call: &Span| [number_of(call, "input_tokens"), number_of(call, "output_tokens")];
+    assert_eq!(tokens(told[0]), [Some(40), Some(9)]);
+    let counted = tokens(untold[0]);
+    assert!(
+        counted.iter().all(|tokens| tokens.is_some_and(|tokens| (1..40).contains(&tokens))),
+        "{counted:?}"
+    );
 }
 
 #[test]
