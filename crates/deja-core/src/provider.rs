@@ -103,13 +103,27 @@ pub struct ProviderError {
     /// see it, nothing keeps it, and the log has it only of [`FailureClass::Connection`]: there it quotes nobody.
     #[serde(skip)]
     pub message: String,
+    /// What came of the answer: it is paid for. Nobody gets it.
+    #[serde(skip)]
+    pub part: Option<Part>,
+}
+
+/// What came of an answer before it broke off.
+#[derive(Clone)]
+pub struct Part(pub Box<Completion>);
+
+/// Without its text.
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Part")
+    }
 }
 
 impl ProviderError {
     /// A failure of which the provider says nothing more.
     pub fn new(provider: impl Into<String>, class: FailureClass, message: impl Into<String>) -> Self {
         let (provider, message) = (provider.into(), message.into());
-        Self { provider, class, retry_after: None, code: None, message }
+        Self { provider, class, retry_after: None, code: None, message, part: None }
     }
 }
 

@@ -4,9 +4,10 @@
 //! streamed is decided by what comes back: some servers stream although nobody asked. An [`Upstream`] is where the
 //! request goes, and has the key.
 
+use bytes::Bytes;
 use deja_core::provider::{Completion, ProviderError};
 use deja_core::{aside, room_to_parse};
-use deja_wire::{StreamError, Unrecorded, Wire, is_error, is_event_stream};
+use deja_wire::{Cut, StreamError, Unrecorded, Wire, is_error, is_event_stream, so_far, usage_in};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -129,27 +130,43 @@ impl Upstream {
         if is_event_stream(kind) {
             return self.read_stream(response, &head, wire).await;
         }
-        let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
+        let (body, read) = self.client.body_so_far(response).await;
         let length = body.bytes.len();
-        let room = room_to_parse(self.client.project(), length).await;
-        let record = aside(length > LONG, || deja_wire::record(wire, false, &body.bytes));
-        drop(room);
-        record.map(|record| record.completion).map_err(|why| match why {
-            Unrecorded::Failed(body) => self.answered(&head, Some(&body)),
-            why => self.unrecorded(&why),
+        let _room = room_to_parse(self.client.project(), length).await;
+        aside(length > LONG, || match read {
+            Ok(()) => self.whole(&head, wire, &body.bytes),
+            Err(error) => Err(self.read(&error).with(part(wire, &body.bytes))),
+        })
+    }
+
+    /// What a whole, plain answer says. If it cannot be read, it has cost what it tells.
+    fn whole(&self, head: &Head, wire: Wire, body: &Bytes) -> Result<Completion, Failure> {
+        let record = deja_wire::record(wire, false, body);
+        record.map(|record| record.completion).map_err(|why| {
+            let told = usage_in(wire, body).map(|usage| Completion::unread(String::new(), Some(usage)));
+            let failure = match why {
+                Unrecorded::Failed(body) => self.answered(head, Some(&body)),
+                why => self.unrecorded(&why),
+            };
+            failure.with(told.map(Box::new))
         })
     }
 
     async fn read_stream(&self, response: Response, head: &Head, wire: Wire) -> Result<Completion, Failure> {
         let chunks = self.client.chunks(response).map_err(|error| self.read(&error))?;
         let record = deja_wire::read(wire, chunks).await;
-        record.map(|record| record.completion).map_err(|error| match error {
-            StreamError::Read(error @ ReadError::Broken(_)) => {
-                Failure::interrupted(&self.name, &self.read(&error).error.message)
-            }
-            StreamError::Read(error) => self.read(&error),
-            StreamError::Unrecorded(Unrecorded::Failed(body)) => self.answered(head, Some(&body)).midway(),
-            StreamError::Unrecorded(why) => self.unrecorded(&why),
+        record.map(|record| record.completion).map_err(|Cut { why, part }| {
+            let failure = match why {
+                StreamError::Read(error @ ReadError::Broken(_)) => {
+                    Failure::interrupted(&self.name, &self.read(&error).error.message)
+                }
+                StreamError::Read(error) => self.read(&error),
+                StreamError::Unrecorded(Unrecorded::Failed(body)) => {
+                    self.answered(head, Some(&body)).midway()
+                }
+                StreamError::Unrecorded(why) => self.unrecorded(&why),
+            };
+            failure.with(part)
         })
     }
 
@@ -190,6 +207,12 @@ impl Head {
     fn of(response: &Response) -> Self {
         Self { status: response.status(), headers: response.headers().clone() }
     }
+}
+
+/// What a plain answer says that broke off. One that says nothing yet has cost its request.
+fn part(wire: Wire, body: &Bytes) -> Option<Box<Completion>> {
+    let said = || so_far(wire, false, body).unwrap_or_else(|| Completion::unread(String::new(), None));
+    (!body.is_empty()).then(|| Box::new(said()))
 }
 
 /// What an answer with an error status says, unless it is long.

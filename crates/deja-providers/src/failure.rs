@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deja_core::provider::{FailureClass, ProviderError};
+use deja_core::provider::{Completion, FailureClass, Part, ProviderError};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -118,6 +118,12 @@ impl Failure {
     /// The same failure where part of the answer had come already: never made again.
     pub(crate) fn midway(mut self) -> Self {
         self.again = false;
+        self
+    }
+
+    /// The same failure, with what came of the answer.
+    pub(crate) fn with(mut self, part: Option<Box<Completion>>) -> Self {
+        self.error.part = part.map(Part);
         self
     }
 

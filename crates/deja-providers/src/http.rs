@@ -234,16 +234,27 @@ impl Client {
 
     /// The whole answer, unpacked.
     pub(crate) async fn body(&self, response: Response) -> Result<Body, ReadError> {
+        let (body, read) = self.body_so_far(response).await;
+        read.map(|()| body)
+    }
+
+    /// The answer, unpacked, as far as it came, and whether that is all of it.
+    pub(crate) async fn body_so_far(&self, response: Response) -> (Body, Result<(), ReadError>) {
+        let (mut body, mut held) = (BytesMut::new(), self.nothing_held());
+        let read = self.read(response, &mut body, &mut held).await;
+        (Body { bytes: body.freeze(), _room: Some(held) }, read)
+    }
+
+    async fn read(&self, response: Response, body: &mut BytesMut, held: &mut Held) -> Result<(), ReadError> {
         // The length that the header claims is not believed before the bytes are there.
         if response.content_length().is_some_and(|n| n > self.settings.max_response_bytes as u64) {
             return Err(ReadError::TooLarge);
         }
-        let (mut body, mut held) = (BytesMut::new(), self.nothing_held());
         let mut pieces = self.passed(response)?;
-        while let Some(piece) = self.next(&mut pieces, &mut held).await? {
+        while let Some(piece) = self.next(&mut pieces, held).await? {
             body.extend_from_slice(&piece);
         }
-        Ok(Body { bytes: body.freeze(), _room: Some(held) })
+        Ok(())
     }
 }
 

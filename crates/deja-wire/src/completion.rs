@@ -56,6 +56,11 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// What is known of an answer of which the text and the tokens alone are.
+    pub const fn unread(text: String, usage: Option<TokenUsage>) -> Self {
+        Self { text, besides: String::new(), finish: Finish::Unknown, choices: 1, model: None, usage }
+    }
+
     /// All that it wrote, for counting tokens.
     pub fn written(&self) -> String {
         [self.besides.as_str(), &self.text].concat()

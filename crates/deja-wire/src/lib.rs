@@ -24,7 +24,7 @@ pub use identity::{
     beside_question, identify, passed_text,
 };
 pub use record::{
-    Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,
+    Cut, Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,
 };
 pub use render::{Fresh, Unrenderable, json_as_stream, render};
 pub use splice::{NotAnObject, ask_for_usage};

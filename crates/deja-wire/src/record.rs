@@ -78,6 +78,15 @@ pub enum StreamError<E> {
     Unrecorded(Unrecorded),
 }
 
+/// A stream that gave no answer.
+#[derive(Debug)]
+pub struct Cut<E> {
+    /// Why.
+    pub why: StreamError<E>,
+    /// What it said; `None` if that is nothing. See [`so_far`].
+    pub part: Option<Box<Completion>>,
+}
+
 /// Names of one object that a fold keeps: each is looked for among them. An answer with more cannot be given again.
 const MOST_NAMES: usize = 256;
 
@@ -129,7 +138,8 @@ pub fn record(wire: Wire, streamed: bool, body: &Bytes) -> Result<Record, Unreco
         return plain(wire, body.clone());
     }
     let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
-    match folded(wire, chunks, true).now_or_never() {
+    let mut fold = fold(wire);
+    match folded(wire, chunks, &mut *fold, true).now_or_never() {
         Some(Ok(record)) => Ok(record),
         Some(Err(StreamError::Unrecorded(why))) => Err(why),
         Some(Err(StreamError::Read(never))) => match never {},
@@ -143,26 +153,35 @@ pub fn record(wire: Wire, streamed: bool, body: &Bytes) -> Result<Record, Unreco
 pub async fn read<E>(
     wire: Wire,
     chunks: impl Stream<Item = Result<Bytes, E>> + Send,
-) -> Result<Record, StreamError<E>>
+) -> Result<Record, Cut<E>>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
-    folded(wire, chunks, false).await
+    let mut fold = fold(wire);
+    let read = folded(wire, chunks, &mut *fold, false).await;
+    read.map_err(|why| Cut { why, part: part(wire, &*fold).map(Box::new) })
 }
 
 /// What an answer says that broke off, which came in server-sent events if it is `streamed`; `None` if that is nothing. Why it
 /// ended is not known.
 pub fn so_far(wire: Wire, streamed: bool, body: &Bytes) -> Option<Completion> {
-    let value = if streamed {
-        let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
-        let mut fold = fold(wire);
-        // What it ends with is of no interest: all of it was there.
-        let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
-        serde_json::from_slice(&fold.plain().body).ok()?
-    } else {
-        cut::closed(body)?
-    };
-    Some(Completion { finish: Finish::Unknown, ..completion(wire, value)? })
+    if !streamed {
+        return cut_off(wire, cut::closed(body)?);
+    }
+    let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
+    let mut fold = fold(wire);
+    // What it ends with is of no interest: all of it was there.
+    let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
+    part(wire, &*fold)
+}
+
+/// What a streamed answer says as far as it has come.
+fn part(wire: Wire, fold: &dyn Fold) -> Option<Completion> {
+    cut_off(wire, serde_json::from_slice(&fold.plain().body).ok()?)
+}
+
+fn cut_off(wire: Wire, body: Value) -> Option<Completion> {
+    Some(Completion { finish: Finish::Unknown, ..completion(wire, body)? })
 }
 
 /// The tokens that are told in `parts` of an answer, cut anywhere: each number as it was told last.
@@ -189,14 +208,14 @@ pub fn usage_in(wire: Wire, parts: &[u8]) -> Option<TokenUsage> {
 async fn folded<E>(
     wire: Wire,
     chunks: impl Stream<Item = Result<Bytes, E>> + Send,
+    fold: &mut dyn Fold,
     to_the_end: bool,
 ) -> Result<Record, StreamError<E>>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
-    let mut fold = fold(wire);
-    feed(wire, chunks, &mut *fold, to_the_end).await?;
-    finished(wire, &*fold).map_err(StreamError::Unrecorded)
+    feed(wire, chunks, fold, to_the_end).await?;
+    finished(wire, fold).map_err(StreamError::Unrecorded)
 }
 
 /// Hands the events in `chunks` to `fold`: up to the end mark, or `to_the_end`, where nothing may stand behind it.

@@ -16,7 +16,7 @@ use crate::engine::search::Near;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
-use crate::provider::{Completion, Endpoint, Provider, Route, TokenUsage};
+use crate::provider::{Completion, Endpoint, Provider, ProviderError, Route, TokenUsage};
 use crate::store::{Admission, FlightKey, StoreError, Unanswered};
 
 /// How long an answer with the provider's id of a response is served. OpenAI keeps responses for 30 days by default (its
@@ -42,6 +42,22 @@ pub(super) struct Call {
     pub uncertain: Vec<Candidate>,
 }
 
+/// What can be read of an answer of which there is no record.
+pub(super) struct Part {
+    pub completion: Completion,
+    /// Why the answer is not stored.
+    pub why: NotStored,
+    /// If the text is that of a beginning alone, the bytes of that, and of all of the answer.
+    pub beginning: Option<(usize, usize)>,
+}
+
+impl Part {
+    /// Of an answer that broke off, what it said.
+    pub(super) const fn cut_off(completion: Completion) -> Self {
+        Self { completion, why: NotStored::UnknownFinish, beginning: None }
+    }
+}
+
 impl Call {
     /// When an answer that is stored `now` stops being served.
     fn expires(&self, now: Timestamp) -> Option<Timestamp> {
@@ -63,7 +79,7 @@ impl Engine {
                 engine.ask_or_fail(&leader, &call, None).await
             } else {
                 let completed = engine.ask_unless_answered(&leader, call).await;
-                completed.unwrap_or_else(|error| Completed::Failed(error, None))
+                completed.unwrap_or_else(|error| Completed::Failed(error, None, None))
             };
             leader.complete(completed);
         };
@@ -147,7 +163,7 @@ impl Engine {
     /// Asks the provider. What the project's model said before is paid for without an answer, too.
     async fn ask_or_fail(&self, leader: &Leader, call: &Call, claim: Option<&Claim<'_>>) -> Completed {
         let asked = self.ask(leader, call, claim).await;
-        asked.unwrap_or_else(|error| Completed::Failed(error, call.near.opinion))
+        asked.unwrap_or_else(|error| Completed::Failed(error, call.near.opinion, None))
     }
 
     /// Asks the provider, and stores the answer if it may be stored, which ends the claim.
@@ -167,10 +183,20 @@ impl Engine {
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
         let asked = asked.with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked);
+        let began = Instant::now();
         let asked = self.parts.cut.run_until_cancelled(asked).await.ok_or(QueryError::Unfinished)?;
         upstream.answered(asked.as_ref().map(|(completion, _)| completion));
         upstream.end();
-        let (completion, timed) = asked?;
+        let (completion, timed) = match asked {
+            Ok(answered) => answered,
+            Err(mut error) => {
+                let part = self.part_of(call, &mut error, began.elapsed()).await;
+                if let Some(part) = &part {
+                    upstream.bought(part);
+                }
+                return Ok(Completed::Failed(error.into(), call.near.opinion, part.map(Arc::new)));
+            }
+        };
         let provider_time = timed.end();
 
         let (verdict, told) = (may_store(&completion), completion.usage);
@@ -178,6 +204,37 @@ impl Engine {
         let fresh = self.fresh(call, claim, entry, told, verdict, provider_time).await;
         upstream.bought(&fresh);
         Ok(Completed::Answered(Arc::new(fresh)))
+    }
+
+    /// What came of an answer that ended in this error. The error goes on without it.
+    async fn part_of(&self, call: &Call, error: &mut ProviderError, time: Duration) -> Option<Fresh> {
+        let part = Part::cut_off(*error.part.take()?.0);
+        let verdict = Err(part.why);
+        self.fresh_part(call, &error.provider, part, verdict, time).await
+    }
+
+    /// What came of an answer, with its cost.
+    pub(super) async fn fresh_part(
+        &self,
+        call: &Call,
+        provider: &str,
+        Part { completion, why, beginning }: Part,
+        verdict: Result<(), NotStored>,
+        provider_time: Duration,
+    ) -> Option<Fresh> {
+        let told = completion.usage;
+        let so_far = told.filter(|_| why == NotStored::UnknownFinish).map(|_| completion.written());
+        let mut entry = self.entry_of(call, provider, completion, None).await.ok()?;
+        let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
+        if let Some((read, all)) = beginning.filter(|_| *tokens_estimated) {
+            *output_tokens = output_tokens.saturating_mul(all as u64) / read.max(1) as u64;
+        }
+        if let Some(written) = so_far {
+            // A count that is told before the end may be that of the first word alone, as Anthropic's is.
+            let counted = self.tokens.text(&call.query, written).await;
+            *output_tokens = counted.tokens.max(*output_tokens);
+        }
+        Some(self.fresh(call, None, entry, told, verdict, provider_time).await)
     }
 
     /// The answer of a call, with its cost. It is stored if the `verdict` allows that. `told` is what the provider said of the tokens.
@@ -285,7 +342,7 @@ pub(super) fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
 fn unanswered(call: &Call, completed: &Result<Completed, QueryError>) -> Option<Unanswered> {
     let failure = match completed {
         Ok(Completed::Answered(fresh)) if fresh.stored.is_ok() => return None,
-        Ok(Completed::Failed(QueryError::Provider(error), _)) | Err(QueryError::Provider(error)) => {
+        Ok(Completed::Failed(QueryError::Provider(error), ..)) | Err(QueryError::Provider(error)) => {
             Some(error.clone())
         }
         _ => None,

@@ -85,6 +85,8 @@ pub(super) struct Course {
     pub trace: Trace,
     /// The end of the call that it began and waits for; `None` if the call counts it.
     pub leads: Option<BoxFuture<'static, Option<Completed>>>,
+    /// What came of the answer to the call that it began.
+    pub part: Option<Reply>,
 }
 
 /// The duty to count a query once: when it is answered, or when its caller is gone. A call that the query began by then is
@@ -111,7 +113,7 @@ impl<'a> Counting<'a> {
         Self { engine, caller, query, started, course, is_counted: false, context: Context::current() }
     }
 
-    /// Counts the query with its end. A provider's answer that is `unsent` is paid for all the same.
+    /// Counts the query with its end. A provider's answer that is `unsent`, or what came of it, is paid for all the same.
     pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>, unsent: Option<&Reply>) {
         self.is_counted = true;
         match (answered, self.course.leads.take()) {
@@ -139,16 +141,16 @@ impl<'a> Counting<'a> {
             let Some(completed) = call.await else { return };
             trace.total = started.elapsed();
             let (reply, opinion) = match &completed {
-                Completed::Answered(fresh) => {
+                Completed::Answered(fresh) | Completed::Failed(_, _, Some(fresh)) => {
                     trace.called(fresh);
                     let reply = engine.reply_of_provider(&caller, &query, fresh, fresh.spent);
                     (Some(Reply { trace, ..reply }), None)
                 }
-                Completed::Found(_, opinion) | Completed::Failed(_, opinion) => (None, *opinion),
+                Completed::Found(_, opinion) | Completed::Failed(_, opinion, None) => (None, *opinion),
                 Completed::Unshared(_) => (None, None),
             };
             let answered = match (&late, &reply, &completed) {
-                (Some(error), ..) | (None, None, Completed::Failed(error, _)) => Err(error),
+                (Some(error), ..) | (None, _, Completed::Failed(error, ..)) => Err(error),
                 (None, Some(reply), _) => Ok(reply),
                 (None, None, _) => Err(&QueryError::Unfinished),
             };

@@ -35,8 +35,8 @@ pub(super) enum Completed {
     Found(Hit, Option<Opinion>),
     /// With nothing that answers other queries, and why: each of them makes its own call.
     Unshared(QueryError),
-    /// Without an answer. The opinion of the project's model is paid for all the same.
-    Failed(QueryError, Option<Opinion>),
+    /// Without an answer. The opinion of the project's model is paid for all the same, and so is what came of an answer.
+    Failed(QueryError, Option<Opinion>, Option<Arc<Fresh>>),
 }
 
 /// A fresh answer.
@@ -204,7 +204,7 @@ impl Watch {
 
     fn end(progress: Option<&Progress>) -> Completed {
         let ended = progress.and_then(|progress| progress.ended.clone());
-        ended.unwrap_or_else(|| Completed::Failed(ended_early(), None))
+        ended.unwrap_or_else(|| Completed::Failed(ended_early(), None, None))
     }
 }
 

@@ -14,9 +14,9 @@ use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::Entry;
 use crate::cache::policy::{NotStored, may_store};
-use crate::cache::{Answer, Entry};
-use crate::engine::call::{Call, provider_of};
+use crate::engine::call::{Call, Part, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader, ended_early};
@@ -26,7 +26,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{Endpoint, Forwarded, ProviderError, TokenUsage, content_type};
+use crate::provider::{Endpoint, Forwarded, ProviderError, content_type};
 use crate::room_to_parse;
 use crate::store::Unanswered;
 
@@ -203,24 +203,13 @@ impl Engine {
             return None;
         }
         let is_cut_text = wired.forward.endpoint.is_written() && (came.streamed || cut);
-        let Part { completion, why, read_of } = if is_cut_text {
+        let part = if is_cut_text {
             Part::read(wired, buffer, came).await?
         } else {
-            Part::read_usage(wired, buffer, came).await?
+            Part::read_usage(wired, buffer).await?
         };
-        let told = completion.usage;
-        let so_far = told.filter(|_| why == NotStored::UnknownFinish).map(|_| completion.written());
-        let mut entry = self.entry_of(call, &buffer.head.provider, completion, None).await.ok()?;
-        let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
-        if *tokens_estimated {
-            *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
-        }
-        if let Some(written) = so_far {
-            // A count that is told before the end may be that of the first word alone, as Anthropic's is.
-            let counted = self.tokens.text(&call.query, written).await;
-            *output_tokens = counted.tokens.max(*output_tokens);
-        }
-        Some(self.fresh(call, None, entry, told, wired.stores().and(Err(why)), came.time).await)
+        let verdict = wired.stores().and(Err(part.why));
+        self.fresh_part(call, &buffer.head.provider, part, verdict, came.time).await
     }
 
     /// The reply to the request that began the call.
@@ -256,19 +245,10 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// What can be read of an answer of which there is no record.
-struct Part {
-    completion: Completion,
-    /// Why the answer is not stored.
-    why: NotStored,
-    /// The bytes of the answer that the text was read from.
-    read_of: usize,
-}
-
 impl Part {
     /// Of an answer that no model wrote, or that is whole, the tokens that it tells. Embeddings that tell none have cost their
     /// request; an answer that counts tokens has bought none.
-    async fn read_usage(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+    async fn read_usage(wired: &Wired, buffer: &ReplayBuffer) -> Option<Self> {
         let endpoint = wired.forward.endpoint;
         let body = buffer.whole().unwrap_or_else(|| buffer.ends());
         let told = reading_answer(buffer.project, body, move |body| {
@@ -276,8 +256,8 @@ impl Part {
             let embeds = || String::from_utf8_lossy(body).contains("\"embedding\"");
             (told.is_some() || endpoint == Endpoint::Embeddings && embeds()).then_some(told)
         });
-        let completion = unread(String::new(), told.await??);
-        Some(Self { completion, why: NotStored::NotRecorded, read_of: came.bytes })
+        let completion = Completion::unread(String::new(), told.await??);
+        Some(Self { completion, why: NotStored::NotRecorded, beginning: None })
     }
 
     async fn read(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
@@ -289,8 +269,8 @@ impl Part {
         let said = move |body: &Bytes| so_far(wire, came.streamed, body);
         let said = reading_answer(buffer.project, body, said).await?;
         // A plain answer that said nothing yet has cost its request.
-        let completion = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)))?;
-        Some(Self { completion, why: NotStored::UnknownFinish, read_of: came.bytes })
+        let nothing = || Completion::unread(String::new(), None);
+        Some(Self::cut_off(said.or_else(|| (!came.streamed).then(nothing))?))
     }
 
     /// Of an answer that was too long, its tokens, or else its beginning.
@@ -298,25 +278,21 @@ impl Part {
         let (ends, why) = (buffer.ends(), NotStored::NotRecorded);
         let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
         if told.is_some() {
-            return Some(Self { completion: unread(String::new(), told), why, read_of: came.bytes });
+            return Some(Self { completion: Completion::unread(String::new(), told), why, beginning: None });
         }
         let beginning = beginning(&ends, came.streamed);
-        let read_of = beginning.len();
+        let length = beginning.len();
         let said = move |body: &Bytes| {
             if came.streamed {
                 so_far(wire, true, body)
             } else {
-                Some(unread(String::from_utf8_lossy(body).into_owned(), None))
+                Some(Completion::unread(String::from_utf8_lossy(body).into_owned(), None))
             }
         };
         let said = reading(beginning, said).await?;
-        Some(Self { completion: said.unwrap_or_else(|| unread(String::new(), None)), why, read_of })
+        let completion = said.unwrap_or_else(|| Completion::unread(String::new(), None));
+        Some(Self { completion, why, beginning: Some((length, came.bytes)) })
     }
-}
-
-/// A completion of which the text and the tokens alone are known.
-fn unread(text: String, usage: Option<TokenUsage>) -> Completion {
-    Completion { text, besides: String::new(), finish: Finish::Unknown, choices: 1, model: None, usage }
 }
 
 /// Whether the project wants answers that call tools to be stored.

@@ -94,7 +94,10 @@ impl Engine {
             Ok(Answered::Hit(..) | Answered::Live(_)) => {
                 (Err(QueryError::Internal("an answer in a wire format".into())), None)
             }
-            Err(error) => (Err(error), None),
+            Err(error) => {
+                let part = counting.course.part.take();
+                (Err(error), part.map(|part| Reply { trace, ..part }))
+            }
         };
         counting.end(answered.as_ref().map(|(reply, _)| reply), unsent.as_ref());
         answered
@@ -284,8 +287,12 @@ impl Engine {
                 self.answer_with(caller, scope, query, &hit).await
             }
             Completed::Unshared(_) => Ok(None),
-            Completed::Failed(error, opinion) => {
+            Completed::Failed(error, opinion, part) => {
                 trace.opinion = opinion;
+                course.part = part.map(|part| {
+                    trace.called(&part);
+                    self.reply_of_provider(caller, query, &part, part.spent)
+                });
                 Err(error)
             }
         }
@@ -338,7 +345,7 @@ impl Engine {
             Completed::Answered(fresh) => fresh,
             // This query looks for a stored answer itself. It may accept fewer than the leader, and newer feedback counts.
             Completed::Found(..) | Completed::Unshared(_) => return Ok(None),
-            Completed::Failed(error, _) => {
+            Completed::Failed(error, ..) => {
                 let is_leaders_own = !(same_prompt && same_model) && error.is_callers_own(same_model);
                 return if is_leaders_own { Ok(None) } else { Err(error) };
             }

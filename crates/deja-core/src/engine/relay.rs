@@ -275,7 +275,7 @@ impl Engine {
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
                 Completed::Answered(fresh) => Ok(engine.reply_of_reader(&caller, scope, &query, fresh).await),
-                Completed::Failed(error, _) | Completed::Unshared(error) => Err(error.clone()),
+                Completed::Failed(error, ..) | Completed::Unshared(error) => Err(error.clone()),
                 Completed::Found(..) => Err(QueryError::Unfinished),
             };
             let reply = reply.map(|mut reply| {

@@ -14,11 +14,11 @@ use deja_core::clock::Clock;
 use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
-use deja_core::provider::{Completion, FailureClass, Finish, TokenUsage};
+use deja_core::provider::{Completion, FailureClass, Finish, Part, ProviderError, TokenUsage};
 use deja_core::store::{Keys, Usage};
 use tokio::sync::Semaphore;
 
-use crate::util::{Bench, complete, failure, query, settle, unguarded};
+use crate::util::{Bench, PATIENCE, complete, failure, query, settle, unguarded};
 
 async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
     bench.engine.flush_counts().await
@@ -109,6 +109,39 @@ async fn a_query_that_is_too_late_is_an_error_that_paid_for_its_call() {
     let late = bench.try_ask(query("reset my password|1")).await;
     assert!(matches!(late, Err(QueryError::DeadlineExceeded)), "{late:?}");
     assert_eq!(counted_at_last(&bench, &gate).await, Totals { errors: 1, ..paid() });
+}
+
+#[tokio::test]
+async fn what_came_of_an_answer_that_broke_off_is_paid_for_once() {
+    let begun = TokenUsage { input_total: 70, output_total: 1, ..TokenUsage::default() };
+    // Told; told with the first word, before the others; counted: two around a word of the prompt.
+    for (usage, input, output) in [(complete("").usage, 100, 10), (Some(begun), 70, 3), (None, 3, 3)] {
+        // It is waited for, its caller hangs up, or the query is too late.
+        for (hangs_up, patience) in [(false, PATIENCE), (true, PATIENCE), (false, Duration::from_millis(50))]
+        {
+            let bench = Bench::of(unguarded(), CallLimits { all: 100, each: 100 }, patience).await;
+            bench.provider.script(move |_| async move {
+                let part = Completion { usage, finish: Finish::Unknown, ..complete("One two three") };
+                let part = Some(Part(Box::new(part)));
+                Err(ProviderError { part, ..failure(FailureClass::StreamInterrupted) })
+            });
+            let (gate, leader) = bench.lead(query("weather")).await;
+            let _follower = bench.begin(query("weather"));
+            settle().await;
+            if hangs_up {
+                leader.abort();
+                assert!(leader.await.unwrap_err().is_cancelled());
+            } else if patience < PATIENCE {
+                let late = leader.await.unwrap();
+                assert!(matches!(late, Err(QueryError::DeadlineExceeded)), "{late:?}");
+            }
+            let spent = NanoUsd::from_nanos(1000 * input + 2000 * output);
+            let expected =
+                Totals { errors: 2, input_tokens: input, output_tokens: output, spent, ..Totals::default() };
+            assert_eq!(counted_at_last(&bench, &gate).await, expected, "{usage:?} {hangs_up} {patience:?}");
+            assert_eq!((bench.provider.count(), bench.entries().await), (1, 0));
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 
 use std::io::Write;
 
-use deja_core::provider::FailureClass;
+use deja_core::provider::{FailureClass, Part};
 use serde_json::Value;
 
 use crate::fixtures::{adapter, all, body, compare_result};
-use crate::server::{FOREVER, Server};
+use crate::server::{FOREVER, Server, custom, http, settings};
 
 fn streams() -> Vec<Value> {
     let stream = |fixture: &Value| body(fixture).contains("data: ") && fixture["http"]["status"] == 200;
@@ -85,10 +85,41 @@ async fn a_stream_with_a_broken_connection_is_interrupted_and_not_asked_again() 
         let part = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n";
         stream.write_all(format!("{HEAD}content-length: 5000\r\n\r\n{part}").as_bytes()).unwrap();
     });
-    let provider = crate::server::custom(&server.url, crate::server::settings());
+    let provider = custom(&server.url, settings());
     let error = provider.complete("m", None, "Hi").await.unwrap_err();
     assert_eq!(error.class, FailureClass::StreamInterrupted);
     assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn what_came_of_an_answer_that_broke_off_is_known() {
+    let plain = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n";
+    let stream = format!("{HEAD}content-length: 5000\r\n\r\n");
+    let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One tw\"}}],\"usage\":{\"prompt_tokens\":70}}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}\n\n";
+    let message = r#"{"choices":[{"message":{"content":"One tw"#;
+    let (said, untold) = (Some(("One tw", Some(70))), Some(("One tw", None)));
+    for (answer, part) in [
+        (format!("{stream}{chunk}"), said),
+        (format!("{stream}{chunk}{error}"), said),
+        (format!("{stream}{error}"), None),
+        (stream, None),
+        (format!("{plain}{message}"), untold),
+        // It has cost its request.
+        (format!("{plain}{{"), Some(("", None))),
+        (plain.to_owned(), None),
+        // All of it, which is no answer.
+        (http(200, "", r#"{"usage":{"prompt_tokens":70}}"#), Some(("", Some(70)))),
+        (http(200, "", "{}"), None),
+        (http(400, "", r#"{"usage":{"prompt_tokens":70}}"#), None),
+    ] {
+        let server = Server::always(answer.clone());
+        let broken = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap_err();
+        assert!(!format!("{broken:?}").contains("One tw"), "{broken:?}");
+        let came = broken.part.as_ref().map(|Part(part)| part);
+        let came = came.map(|part| (&*part.text, part.usage.map(|usage| usage.input_total)));
+        assert_eq!(came, part, "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -98,6 +129,6 @@ async fn an_answer_ends_with_its_end_mark_even_if_the_connection_stays_open() {
         stream.write_all(format!("{HEAD}\r\n{part}").as_bytes()).unwrap();
         std::thread::sleep(FOREVER);
     });
-    let provider = crate::server::custom(&server.url, crate::server::settings());
+    let provider = custom(&server.url, settings());
     assert_eq!(provider.complete("m", None, "Hi").await.unwrap().text, "x");
 }

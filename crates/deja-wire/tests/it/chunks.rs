@@ -1,7 +1,7 @@
 //! Streams as they come over a network: wherever a chunk ends the answer is the same, and reading ends with the end mark.
 
 use bytes::Bytes;
-use deja_wire::{StreamError, Unrecorded, Wire, is_error, read, record};
+use deja_wire::{StreamError, Unrecorded, Wire, is_error, read, record, so_far};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn text(wire: Wire, chunks: &[&[u8]]) -> Result<String, String> {
     // A connection that stays open behind the body would have to be waited for.
     let chunks = stream::iter(chunks.collect::<Vec<Result<_, Broken>>>());
     let read = read(wire, chunks).now_or_never().unwrap();
-    read.map(|record| record.completion.text).map_err(|why| format!("{why:?}"))
+    read.map(|record| record.completion.text).map_err(|cut| format!("{:?}", cut.why))
 }
 
 #[test]
@@ -48,8 +48,10 @@ fn a_broken_connection_is_told_as_it_is() {
     for recorded in ALL {
         let (half, _) = recorded.body.as_bytes().split_at(recorded.body.len() / 2);
         let chunks = stream::iter([Ok(Bytes::from_static(half)), Err(Broken)]);
-        let read = read(recorded.wire, chunks).now_or_never().unwrap();
-        assert!(matches!(read, Err(StreamError::Read(Broken))), "{}", recorded.name);
+        let cut = read(recorded.wire, chunks).now_or_never().unwrap().unwrap_err();
+        assert!(matches!(cut.why, StreamError::Read(Broken)), "{}", recorded.name);
+        let said = so_far(recorded.wire, true, &Bytes::from_static(half));
+        assert_eq!(cut.part.map(|part| *part), said, "{}", recorded.name);
     }
 }
 

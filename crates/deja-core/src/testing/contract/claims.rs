@@ -47,6 +47,7 @@ fn failed() -> Unanswered {
         retry_after: Some(Duration::from_secs(3)),
         code: Some("slow_down".into()),
         message: "may quote a prompt".into(),
+        part: None,
     };
     Unanswered { model: "m".into(), failure: Some(failure) }
 }
