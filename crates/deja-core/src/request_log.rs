@@ -16,6 +16,9 @@ use crate::project::ProjectSettings;
 pub const DEFAULT_LOGGED: u64 = 10_000;
 /// How long a request stays in the log at most.
 pub const LOGGED_FOR: Duration = Duration::from_hours(30 * 24);
+/// The cause of a hit that saved nothing because asking the project's model about it cost as much, or more. Any other hit that saved
+/// nothing had no known price, or its model is free.
+pub const GUARD_COST: &str = "guard_cost";
 /// Bytes of a prompt that are kept, where a project keeps texts.
 pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
@@ -78,7 +81,7 @@ pub struct LoggedRequest {
     pub text: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Why it was refused or failed, as in `X-Deja-Error`; why an answer was not stored; why it was passed on.
+    /// Why it was refused or failed, as in `X-Deja-Error`; why an answer was not stored; why it was passed on; [`GUARD_COST`].
     pub cause: Option<String>,
     /// Whether its answer came from a call that another request had begun.
     pub joined: bool,

@@ -10,9 +10,10 @@ use crate::embedding::Similarity;
 use crate::engine::count::Ended;
 use crate::engine::{Cause as _, Engine, Query, Reply, Source};
 use crate::id::{EntryId, ProjectId};
+use crate::money::NanoUsd;
 use crate::project::ProjectSettings;
 use crate::quality::FORBIDDEN;
-use crate::request_log::{LoggedRequest, Logging, MetEntry, kept_text};
+use crate::request_log::{GUARD_COST, LoggedRequest, Logging, MetEntry, kept_text};
 use crate::store::{Store, StoreError};
 
 /// Requests that wait for the next write, about a second, at most: of a project, and of all. More are not logged.
@@ -134,7 +135,7 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
     }
 }
 
-/// Why it was refused, failed or passed on, or its answer not stored.
+/// Why it was refused, failed or passed on, its answer not stored, or nothing saved by it.
 fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
     match ended {
         Ended::Refused(_, cause) => Some(cause.to_owned()),
@@ -147,7 +148,7 @@ fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
                 bypassed.map(|wired| wired.reasons.join(", ")).filter(|reasons| !reasons.is_empty());
             reasons.or_else(|| reply.and_then(not_stored))
         }
-        Ended::Answered(reply) => not_stored(reply),
+        Ended::Answered(reply) => not_stored(reply).or_else(|| used_up(reply)),
     }
 }
 
@@ -157,6 +158,12 @@ fn not_stored(reply: &Reply) -> Option<String> {
         Source::Provider(Err(reason)) => Some(reason.code().to_owned()),
         _ => None,
     }
+}
+
+/// Whether asking the project's model took all that a hit would have saved.
+fn used_up(reply: &Reply) -> Option<String> {
+    let none = NanoUsd::ZERO;
+    (reply.is_hit() && reply.cost.amount > none && reply.saved() == none).then(|| GUARD_COST.to_owned())
 }
 
 /// The entry that answered; of a miss, the one that the guard refused, or else the nearest.

@@ -219,6 +219,10 @@ async fn what_the_projects_model_cost_beyond_what_its_hit_saves_is_spent() {
     flush(&bench).await.unwrap();
     let totals = bench.totals().await;
     assert_eq!((totals.saved, totals.spent), (NanoUsd::ZERO, paid().spent.plus(word.minus(would_save))));
+    // The log says why. The word is remembered: the next one saves.
+    bench.ask("|How do I renew my fishing licence today?").await;
+    let causes: Vec<_> = bench.logged().await.into_iter().map(|logged| logged.cause).collect();
+    assert_eq!(causes, [None, Some("guard_cost".into()), None]);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use deja_core::cache::{Labelled, Met, PromptHash};
 use deja_core::id::{EntryId, KeyId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
-use deja_core::request_log::{LogFilter, LogRow, LoggedRequest, MetEntry};
+use deja_core::request_log::{GUARD_COST, LogFilter, LogRow, LoggedRequest, MetEntry};
 use deja_core::store::{Cursor, LogColumn, LogOrder};
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -135,9 +135,10 @@ async fn free(visit: &Visit, project: &Project, rows: &[LogRow]) -> Result<BTree
     Ok(prices::free(&visit.acting(), project, models.collect()).await?)
 }
 
-/// Whether an answer from the cache saved no money.
+/// Whether an answer from the cache saved no money, and the guard's model is not why.
 fn saved_nothing(logged: &LoggedRequest) -> bool {
-    matches!(logged.outcome, Outcome::ExactHit | Outcome::SemanticHit) && logged.saved == NanoUsd::ZERO
+    let is_hit = matches!(logged.outcome, Outcome::ExactHit | Outcome::SemanticHit);
+    is_hit && logged.saved == NanoUsd::ZERO && logged.cause.as_deref() != Some(GUARD_COST)
 }
 
 /// Whether the price of what an answer from the cache saved is unknown.

@@ -11,7 +11,7 @@ use deja_core::embedding::Similarity;
 use deja_core::id::KeyId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
-use deja_core::request_log::LoggedRequest;
+use deja_core::request_log::{GUARD_COST, LoggedRequest};
 
 use crate::util::{Browser, World};
 
@@ -21,6 +21,20 @@ const ROWS: &str = "table tbody tr";
 async fn keeping_texts(world: &World) -> deja_core::project::Project {
     let patch = ProjectPatch { request_texts_days: Some(7), ..ProjectPatch::default() };
     projects::set(&world.acting(), "furnished", patch).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_hit_on_which_the_guards_model_cost_what_it_saves_has_saved_nothing() {
+    let (world, (project, entry), mut member) = World::furnished_for(Role::Member).await;
+    for (cause, saved, in_file) in [(None, "no price", ",0.003,"), (Some(GUARD_COST), "$0.00", ",0.003,0")] {
+        let cause = cause.map(str::to_owned);
+        let hit = LoggedRequest { saved: NanoUsd::ZERO, cause, ..world.logged(&project, entry, ASKED) };
+        world.wired.store.log_requests(&[hit]).await.unwrap();
+        let page = member.get("/console/p/furnished/requests").await;
+        assert_eq!(page.all("td[data-label=Saved]")[0], saved);
+        let csv = member.get("/console/p/furnished/requests/log.csv").await;
+        assert!(csv.body.lines().nth(1).unwrap().ends_with(in_file), "{}", csv.body);
+    }
 }
 
 #[tokio::test]
