@@ -22,6 +22,7 @@ use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rusqlite::{Connection, params};
 
 use super::index::{Index, Row, Vector};
+use super::open::PAGE;
 use super::readers::{STEPS, reader};
 use super::rows::{count, unreadable};
 use super::{EmbedderNumber, Memory};
@@ -196,9 +197,11 @@ impl Parts {
         };
         let heads = connect()?;
         let number = |sql: &str| heads.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let number_of = |sql: &str| heads.query_row(sql, [], |row| count(row, 0));
-        let entries = number_of("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
-        let scopes = number_of("SELECT count(*) FROM scopes")?;
+        // What projects are said to have may be wrong. An entry takes more than 256 bytes of the file.
+        let said = memory.index.counts().into_values().fold(0, u64::saturating_add);
+        let pages = heads.query_row("PRAGMA page_count", [], |row| count(row, 0))?;
+        let entries = said.min(pages.saturating_mul(PAGE / 256));
+        let scopes = heads.query_row("SELECT count(*) FROM scopes", [], |row| count(row, 0))?;
         memory.index.reserve(usize::try_from(entries).unwrap_or(0), usize::try_from(scopes).unwrap_or(0));
         let last = number("SELECT coalesce(max(entry), 0) FROM heads")?;
         let last_vector = number("SELECT coalesce(max(rowid), 0) FROM vectors")?;

@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 mod browse;
 mod catalog;
+mod counts;
 mod entries;
 mod export;
 mod fault;

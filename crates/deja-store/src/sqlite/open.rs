@@ -7,6 +7,7 @@ use deja_core::embedding::EmbedderId;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::catalog::Catalog;
+use super::counts::{COUNTED, correct_impossible};
 use super::index::Index;
 use super::load::Load;
 use super::lock::{DirectoryLock, open_private};
@@ -49,6 +50,7 @@ impl SqliteStore {
             }
             MigrateError::Sqlite(error) => explain(&path, error),
         })?;
+        correct_impossible(&connection).map_err(says)?;
         let embedder = match &settings.embedder {
             None => None,
             Some(embedder) => {
@@ -98,6 +100,7 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
          PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; \
          PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;",
     )?;
+    connection.execute_batch(COUNTED)?;
     super::usage::add_functions(&connection)?;
     add_functions(&connection)?;
     if let Some(bytes) = max_bytes {

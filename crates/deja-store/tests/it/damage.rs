@@ -6,11 +6,14 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use deja_core::cache::Labelled;
-use deja_core::store::NewLabel;
+use deja_core::project::{Project, ProjectSettings};
+use deja_core::store::{EntryFilter, NewLabel};
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open, schema_version};
 
-use crate::support::{assert_whole, embedder, entry, project, project_id, scope, store_in, vector, wrong};
+use crate::support::{
+    NOW, assert_whole, embedder, entry, entry_id, project, project_id, scope, store_in, vector, wrong,
+};
 
 /// The error of opening `directory`, as text.
 async fn refusal(directory: &Path) -> (OpenError, String) {
@@ -110,6 +113,54 @@ async fn damage_anywhere_is_an_error_or_harmless() {
     }
     assert!(refused > 5, "{refused} of 24 refused");
     assert_whole(&*store_in(directory.path()).await, &scope(), 7, "7").await;
+}
+
+/// The number of a project's entries is kept beside them. A start makes room for so many, and who has too many loses some.
+#[tokio::test]
+async fn a_damaged_number_of_entries_evicts_none_and_is_corrected() {
+    const IMPOSSIBLE: [i64; 3] = [i64::MAX, i64::MIN, -1];
+    for (said, inserts_first) in
+        IMPOSSIBLE.map(|said| (said, true)).into_iter().chain([(1_200, true), (1_200, false)])
+    {
+        let directory = tempfile::tempdir().unwrap();
+        filled(directory.path()).await;
+        let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
+        let number = || {
+            let sql = "SELECT entry_count FROM projects";
+            database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        // As if many had been there: then a number may be that high.
+        database.execute("UPDATE sqlite_sequence SET seq = 10000 WHERE name = 'entries'", []).unwrap();
+        let store = store_in(directory.path()).await;
+        let settings = ProjectSettings { max_entries: 201, ..project(1).settings };
+        store.update_project(&Project { settings, ..project(1) }, &change()).await.unwrap();
+        store.insert(entry(200, &scope(), "200")).await.unwrap();
+        store.delete(project_id(1), entry_id(0), &change()).await.unwrap();
+        store.close().await.unwrap();
+        database.execute("UPDATE projects SET entry_count = ?1", [said]).unwrap();
+
+        let store = store_in(directory.path()).await;
+        if IMPOSSIBLE.contains(&said) {
+            assert_eq!(store.count(project_id(1)).await.unwrap(), 200, "{said} at the start");
+        }
+        let insert = async || drop(store.insert(entry(201, &scope(), "201")).await.unwrap());
+        let sweep = async || store.sweep(NOW, NonZeroUsize::new(1_000).unwrap()).await.unwrap();
+        if inserts_first {
+            insert().await;
+            assert_eq!(sweep().await, 0, "{said}");
+        } else {
+            assert_eq!(sweep().await, 0, "{said}");
+            insert().await;
+        }
+        let all = EntryFilter::default();
+        assert_eq!(store.count_matching(project_id(1), &all).await.unwrap(), 201, "{said}");
+        assert_eq!((store.count(project_id(1)).await.unwrap(), number()), (201, 201), "{said}");
+        // One more is one too many.
+        store.insert(entry(202, &scope(), "202")).await.unwrap();
+        assert_eq!((sweep().await, number()), (0, 201), "{said}");
+        assert_eq!(store.count(project_id(1)).await.unwrap(), 201, "{said}");
+        store.close().await.unwrap();
+    }
 }
 
 #[tokio::test]

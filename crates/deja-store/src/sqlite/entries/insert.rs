@@ -9,6 +9,7 @@ use deja_core::id::ProjectId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::super::counts;
 use super::super::fault::{Failed, conflict};
 use super::super::index::{Gone, Placed, Row, Vector};
 use super::super::projects::{must_be_there, must_not_be_purged_since};
@@ -44,9 +45,13 @@ pub(super) fn insert(
         put_vector(connection, row, number, Some(&vector))?;
         stored.push((number, vector));
     }
-    gone.extend(evict(connection, &memory, &new, row)?);
+    let (evicted, more) = evict(connection, &memory, &new, row)?;
+    gone.extend(evicted);
 
     Ok(Done::then(Inserted::New, move || {
+        if more != 0 {
+            memory.index.correct(new.scope.project(), more);
+        }
         memory.forget(&gone);
         let entry = Arc::new(new.entry);
         let own = memory.own_embedder();
@@ -186,16 +191,24 @@ pub(in super::super) fn put_vector(
         .map(drop)
 }
 
-/// Removes the least recently used entries beyond the project's maximum, as many as one insert may, the new one apart.
-fn evict(connection: &Connection, memory: &Memory, new: &NewEntry, row: Row) -> rusqlite::Result<Vec<Gone>> {
+/// Removes the least recently used entries beyond the project's maximum, as many as one insert may, the new one apart. Says which,
+/// and how many entries the project had more than was known.
+fn evict(
+    connection: &Connection,
+    memory: &Memory,
+    new: &NewEntry,
+    row: Row,
+) -> rusqlite::Result<(Vec<Gone>, i64)> {
     let project = new.scope.project();
     let count: i64 = connection
         .prepare_cached("SELECT entry_count FROM projects WHERE project_id = ?1")?
         .query_row([project.as_bytes()], |row| row.get(0))?;
-    let over = (count - signed(new.max_entries.max(1))).min(signed(EVICTED_AT_ONCE));
-    if over <= 0 {
-        return Ok(Vec::new());
+    let most = signed(new.max_entries.max(1));
+    if count <= most {
+        return Ok((Vec::new(), 0));
     }
+    let more = counts::correct(connection, project)?;
+    let over = (count + more - most).clamp(0, signed(EVICTED_AT_ONCE));
     let rows = connection
         .prepare_cached(
             "SELECT entry FROM entries WHERE project_id = ?1 AND entry <> ?2
@@ -203,5 +216,5 @@ fn evict(connection: &Connection, memory: &Memory, new: &NewEntry, row: Row) -> 
         )?
         .query_map(params![project.as_bytes(), row, over], |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<Row>>>()?;
-    remove::remove(connection, memory.own_embedder(), &rows)
+    Ok((remove::remove(connection, memory.own_embedder(), &rows)?, more))
 }

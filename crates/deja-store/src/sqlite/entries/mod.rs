@@ -20,6 +20,7 @@ use rusqlite::Connection;
 pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
+use super::counts::correct_surplus;
 use super::fault::Failed;
 use super::index::{Found, Gone, Near, Row, Search, settled};
 use super::projects::note_purge;
@@ -160,6 +161,14 @@ impl Entries for SqliteStore {
         let expired = self.remove(move |connection| Ok(remove::expired(connection, now, limit)?)).await?;
         // How many entries are too many is known when the expired ones are gone.
         let left = limit.get().saturating_sub(usize::try_from(expired).unwrap_or(limit.get()));
+        // A number that is wrong must not evict entries.
+        let memory = Arc::clone(&self.memory);
+        let correct = move |connection: &Connection| {
+            let corrected = correct_surplus(connection)?;
+            let follow = move |(project, more)| memory.index.correct(project, more);
+            Ok(Done::then((), move || corrected.into_iter().for_each(follow)))
+        };
+        self.writer.write(correct).await?;
         let surplus = self.remove(move |connection| Ok(remove::surplus(connection, left)?)).await?;
         Ok(expired + surplus)
     }

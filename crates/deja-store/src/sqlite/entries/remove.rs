@@ -143,11 +143,11 @@ pub(super) fn expired(
         .collect()
 }
 
-/// The least recently used entries of projects that have more than their settings allow.
+/// The least recently used entries of projects that have more than their settings allow, and were counted.
 pub(super) fn surplus(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<Row>> {
     let mut over = connection.prepare_cached(
         "SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS over
-         FROM projects WHERE over > 0",
+         FROM projects WHERE over > 0 AND project_id IN (SELECT project_id FROM temp.counted)",
     )?;
     let mut oldest = connection.prepare_cached(
         "SELECT entry FROM entries WHERE project_id = ?1 ORDER BY last_used, entry_id LIMIT ?2",

@@ -158,13 +158,7 @@ impl Index {
         if let Some(dimension) = gone.dimension {
             self.remove_vector(gone.scope, dimension, gone.row);
         }
-        let mut counts = self.counts.write();
-        if let Some(count) = counts.get_mut(&gone.project) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                counts.remove(&gone.project);
-            }
-        }
+        self.correct(gone.project, -1);
     }
 
     /// Adds the vector of an entry.
@@ -228,6 +222,16 @@ impl Index {
     /// Entries of each project that has some.
     pub(super) fn counts(&self) -> BTreeMap<ProjectId, u64> {
         self.counts.read().iter().map(|(project, count)| (*project, *count)).collect()
+    }
+
+    /// Changes the number of a project's entries, which was wrong.
+    pub(super) fn correct(&self, project: ProjectId, by: i64) {
+        let mut counts = self.counts.write();
+        let count = counts.entry(project).or_default();
+        *count = count.saturating_add_signed(by);
+        if *count == 0 {
+            counts.remove(&project);
+        }
     }
 
     /// Makes room for entries of so many scopes that are about to be added.
