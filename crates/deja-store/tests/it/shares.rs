@@ -2,6 +2,7 @@
 //! equal searches are made once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::api_key::KeyHash;
 use deja_core::cache::{Frame, PromptHash, Scope};
@@ -15,7 +16,9 @@ use tokio::task::JoinSet;
 
 use crate::faults::HANG;
 use crate::postgres::{Database, open_store, settings};
-use crate::support::{NOW, entry, near, project, project_id, scope, until_waiting, vector, with_project};
+use crate::support::{
+    NOW, entry, entry_id, near, project, project_id, scope, until_waiting, vector, with_project,
+};
 
 const POOL: usize = 4;
 
@@ -110,4 +113,29 @@ async fn equal_searches_at_once_take_one_connection() {
     for found in join_all(searches).await {
         assert_eq!(found.len(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entry_that_expires_while_others_search_hides_none_behind_it() {
+    let (database, store) = with_project().await;
+    let (scope, vector) = (scope(), vector(1));
+    let later = NOW.plus(Duration::from_secs(20));
+    for number in 1..=6 {
+        let mut new = entry(number, &scope, &number.to_string());
+        new.entry.expires = (number == 1).then(|| NOW.plus(Duration::from_secs(10)));
+        store.insert(new).await.unwrap();
+    }
+    let holder = database.client().await;
+    holder.batch_execute("BEGIN; LOCK TABLE vectors").await.unwrap();
+    // The last one takes what the second one finds.
+    let mut searches: Vec<_> =
+        [NOW, NOW, later].map(|now| Box::pin(near(&*store, &scope, &vector, 0.5, now))).into();
+    for search in &mut searches {
+        assert!(poll!(search).is_pending());
+    }
+    until_waiting(&database, 1).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    let found: Vec<_> =
+        join_all(searches).await.into_iter().map(|found| (found.len(), found[0].entry.id)).collect();
+    assert_eq!(found, [(5, entry_id(1)), (5, entry_id(1)), (5, entry_id(2))]);
 }

@@ -90,7 +90,12 @@ pub(super) async fn nearest(
     let patience = 2 * store.connections.patience();
     let found = timeout(patience, member.group.rounds.take(search)).await;
     let mut found = found.map_err(|_| too_late("an equal search"))??;
+    let is_full = found.len() >= probe.limit.get();
     found.retain(|candidate| candidate.entry.is_live(now));
+    if is_full && found.len() < probe.limit.get() {
+        // Others stand behind those that have expired since.
+        return super::nearest::nearest(store, scope, probe, now).await;
+    }
     Ok(found)
 }
 

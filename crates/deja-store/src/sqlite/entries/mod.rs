@@ -30,6 +30,9 @@ use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 use crate::to_the_end;
 use texts::FoundText;
 
+/// Searches that one look-up makes at most, as long as entries that it finds are deleted meanwhile.
+const SEARCHES: usize = 4;
+
 /// Entries that a purge, or the deletion of a project, removes in one transaction: other writes wait for so many only.
 pub(super) const PURGED_AT_ONCE: usize = 512;
 
@@ -59,26 +62,26 @@ impl Entries for SqliteStore {
         probe: Probe<'_>,
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
-        let dimension = probe.embedding.dimension();
-        let own = self.memory.embedder.as_ref().filter(|(embedder, _)| embedder == probe.embedder);
-        let target = own.and_then(|_| self.memory.index.target(scope.key(), dimension));
-        let Some(target) = target else {
-            return Ok(Vec::new());
-        };
-        let search = Search {
+        let mut search = Search {
             probe: probe.embedding.as_slice().into(),
             threshold: probe.threshold,
             limit: probe.limit,
             now,
         };
-        let near = if target.is_long(&search) {
-            let scans = &self.memory.scans;
-            let found = scans.nearest(target, search.clone()).await;
-            found.map_err(|error| StoreError::Internal(Box::new(error)))?
-        } else {
-            target.nearest(&[&search]).pop().unwrap_or_default()
-        };
-        let found = self.found(scope.key(), near, search).await?;
+        let mut found = Vec::new();
+        for _ in 0..SEARCHES {
+            let near = self.near(scope.key(), &probe, &search).await?;
+            let is_full = near.len() >= search.limit.get();
+            let gone;
+            (found, gone) = self.found(scope.key(), near, &search).await?;
+            let stay = search.limit.get().saturating_sub(gone);
+            if !is_full || stay >= probe.limit.get() {
+                break;
+            }
+            // Others stand behind those that are gone. As many may go meanwhile.
+            search.limit = probe.limit.saturating_add(gone.saturating_mul(4));
+        }
+        found.truncate(probe.limit.get());
         let pairs = self.memory.forbidden.of(scope.project());
         let is_forbidden = |found: &Found, entry: &Entry| {
             let matched = || PromptHash::of(&entry.prompt);
@@ -87,10 +90,10 @@ impl Entries for SqliteStore {
                     .as_ref()
                     .is_some_and(|pairs| pairs.read().forbid(&probe, &matched(), found.similarity))
         };
-        // An entry that was deleted since the scan has no text any more.
-        let candidates = found.into_iter().filter_map(|(found, entry)| {
-            let entry = entry?;
-            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(&found, &entry), entry })
+        let candidates = found.into_iter().map(|(found, entry)| Candidate {
+            similarity: found.similarity,
+            forbidden: is_forbidden(&found, &entry),
+            entry,
         });
         Ok(candidates.collect())
     }
@@ -198,28 +201,55 @@ impl SqliteStore {
         Ok(found.and_then(|(row, expires)| is_live(expires).then_some(row)))
     }
 
-    /// The best of what a search came near to. What is not in memory, vectors that decide and texts, is read in one visit to
-    /// the database.
+    /// What `search` comes near to.
+    async fn near(
+        &self,
+        scope: ScopeKey,
+        probe: &Probe<'_>,
+        search: &Search,
+    ) -> Result<Vec<Near>, StoreError> {
+        let own = self.memory.embedder.as_ref().filter(|(embedder, _)| embedder == probe.embedder);
+        let target = own.and_then(|_| self.memory.index.target(scope, probe.embedding.dimension()));
+        let Some(target) = target else {
+            return Ok(Vec::new());
+        };
+        if !target.is_long(search) {
+            return Ok(target.nearest(&[search]).pop().unwrap_or_default());
+        }
+        let found = self.memory.scans.nearest(target, search.clone()).await;
+        found.map_err(|error| StoreError::Internal(Box::new(error)))
+    }
+
+    /// The best of what a search came near to, and how many were deleted since. What is not in memory, vectors that decide and
+    /// texts, is read in one visit to the database.
     async fn found(
         &self,
         scope: ScopeKey,
         near: Vec<Near>,
-        search: Search,
-    ) -> Result<Vec<FoundText>, StoreError> {
-        let Search { probe, threshold, limit, .. } = search;
+        search: &Search,
+    ) -> Result<(Vec<FoundText>, usize), StoreError> {
+        let (threshold, limit) = (search.threshold, search.limit);
         let memory = Arc::clone(&self.memory);
         if near.iter().all(Near::is_settled) {
-            let found = memory.with_texts(settled(near, threshold, limit, |_| Ok::<_, StoreError>(None))?);
-            if found.iter().all(|(_, text)| text.is_some()) {
-                return Ok(found);
-            }
-            return self.readers.read(move |connection| memory.read_texts(connection, scope, found)).await;
+            let found = settled(near, threshold, limit, |_| Ok::<_, StoreError>(None))?;
+            return match memory.with_texts(&found) {
+                Some(found) => Ok((found, 0)),
+                None => {
+                    self.readers.read(move |connection| memory.read_texts(connection, scope, found)).await
+                }
+            };
         }
+        let probe = search.probe.clone();
         let read = move |connection: &Connection| {
-            let stored = |row| super::vectors::read(connection, row, memory.own_embedder());
-            let similarity = |row| Ok(stored(row)?.map(|vector| vector.similarity(&probe)));
+            let mut gone = 0;
+            let similarity = |row| {
+                let stored = super::vectors::read(connection, row, memory.own_embedder())?;
+                gone += usize::from(stored.is_none());
+                Ok(stored.map(|vector| vector.similarity(&probe)))
+            };
             let found = settled::<rusqlite::Error>(near, threshold, limit, similarity)?;
-            memory.read_texts(connection, scope, memory.with_texts(found))
+            let (found, without_text) = memory.read_texts(connection, scope, found)?;
+            Ok((found, gone + without_text))
         };
         self.readers.read(read).await
     }
@@ -281,6 +311,80 @@ impl Memory {
             self.index.remove(entry);
             self.texts.invalidate(&entry.row);
             self.forbidden.release(entry.row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::embedding::Threshold;
+    use deja_core::store::{Projects as _, Store as _};
+    use deja_core::testing::{self, change};
+
+    use super::super::fixtures::{NOW, embedder, project, scope};
+    use super::*;
+    use crate::StoreSettings;
+
+    /// Entries of which each is less similar to the first one than the one before it.
+    const NEAR: u16 = 530;
+    /// More than one chunk.
+    const ALL: u16 = 1_100;
+
+    fn numbered(number: u16) -> EntryId {
+        EntryId::from_bytes(u128::from(number).to_be_bytes())
+    }
+
+    fn direction(number: u16) -> Embedding {
+        let mut values = [0.0_f32; 64];
+        match number.checked_sub(NEAR) {
+            None => (values[0], values[1]) = (1.0, f32::from(number) / 1_000.0),
+            Some(other) => values[2 + usize::from(other % 62)] = 1.0,
+        }
+        Embedding::new(values).unwrap()
+    }
+
+    #[tokio::test]
+    async fn entries_that_are_deleted_during_a_search_hide_none_that_stay() {
+        for int8_from in [usize::MAX, 0] {
+            let directory = tempfile::tempdir().unwrap();
+            let embedder = embedder();
+            let settings = StoreSettings {
+                embedder: Some(embedder.clone()),
+                int8_from,
+                ..StoreSettings::new(directory.path())
+            };
+            let store = SqliteStore::open(&settings).unwrap();
+            store.create_project(&project(), &change()).await.unwrap();
+            let new = |number| {
+                let entry = testing::entry(numbered(number), &number.to_string(), NOW);
+                let vectors = vec![(embedder.clone(), direction(number))];
+                NewEntry { vectors, ..testing::new_entry(scope(), entry) }
+            };
+            let stored = store.insert_all((0..ALL).map(new).collect()).await;
+            assert!(stored.into_iter().all(Result::unwrap));
+            store.close().await.unwrap();
+
+            let store = SqliteStore::open(&settings).unwrap();
+            let database = Connection::open(directory.path().join("deja.db")).unwrap();
+            database.execute_batch("PRAGMA foreign_keys = ON").unwrap();
+            // One, as many as are looked for, and as many as a purge deletes at once.
+            for gone in [0, 1, 8, PURGED_AT_ONCE as u16] {
+                // The database has deleted them, and memory has not yet followed.
+                let sql = "DELETE FROM entries WHERE entry_id < ?1";
+                database.execute(sql, [numbered(gone).as_bytes()]).unwrap();
+                store.memory.texts.invalidate_all();
+                let probe = Probe {
+                    embedder: &embedder,
+                    embedding: &direction(0),
+                    prompt: PromptHash::of("a prompt of nobody's"),
+                    threshold: Threshold::DEFAULT,
+                    limit: NonZeroUsize::new(8).unwrap(),
+                };
+                let found = store.nearest(&scope(), probe, NOW).await.unwrap();
+                let found: Vec<_> = found.into_iter().map(|candidate| candidate.entry.id).collect();
+                assert_eq!(found, (gone..gone + 8).map(numbered).collect::<Vec<_>>(), "{int8_from}, {gone}");
+            }
+            store.close().await.unwrap();
         }
     }
 }

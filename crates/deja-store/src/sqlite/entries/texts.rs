@@ -12,7 +12,7 @@ use super::super::rows::{count, time, time_or_none};
 use super::super::{Memory, SqliteStore};
 
 /// What a search found, with its text.
-pub(super) type FoundText = (Found, Option<Arc<Entry>>);
+pub(super) type FoundText = (Found, Arc<Entry>);
 
 impl SqliteStore {
     /// The entry with this number; `None` if it was removed meanwhile.
@@ -30,22 +30,31 @@ impl SqliteStore {
 }
 
 impl Memory {
-    /// Each entry with its text, if that is in memory.
-    pub(super) fn with_texts(&self, found: Vec<Found>) -> Vec<FoundText> {
-        found.into_iter().map(|found| (found, self.texts.get(&found.row))).collect()
+    /// The entries with their texts, if all are in memory.
+    pub(super) fn with_texts(&self, found: &[Found]) -> Option<Vec<FoundText>> {
+        found.iter().map(|found| Some((*found, self.texts.get(&found.row)?))).collect()
     }
 
-    /// Reads the texts that are missing, without their records. Texts of entries that were removed meanwhile stay missing.
+    /// The entries with their texts. Those that are not in memory are read, without their records. Says how many entries have
+    /// none: they were removed meanwhile.
     pub(super) fn read_texts(
         &self,
         connection: &Connection,
         scope: ScopeKey,
-        mut found: Vec<FoundText>,
-    ) -> rusqlite::Result<Vec<FoundText>> {
-        for (found, text) in found.iter_mut().filter(|(_, text)| text.is_none()) {
-            *text = self.read_text(connection, scope, found.row)?;
+        found: Vec<Found>,
+    ) -> rusqlite::Result<(Vec<FoundText>, usize)> {
+        let (mut with_texts, mut gone) = (Vec::with_capacity(found.len()), 0);
+        for found in found {
+            let text = match self.texts.get(&found.row) {
+                None => self.read_text(connection, scope, found.row)?,
+                text => text,
+            };
+            match text {
+                None => gone += 1,
+                Some(text) => with_texts.push((found, text)),
+            }
         }
-        Ok(found)
+        Ok((with_texts, gone))
     }
 
     /// The entry with this number, without its record. An entry that has no record is kept in memory.
