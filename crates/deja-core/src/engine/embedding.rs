@@ -26,14 +26,33 @@ impl Embeddings {
         Self { embedder, recent: Cache::new(REMEMBERED) }
     }
 
-    /// The vector of `prompt`. If the caller that computes it hangs up, another caller takes over.
+    /// The vector of `prompt`. If the caller that computes it hangs up, or its deadline passes, another caller takes over.
     pub(super) async fn of(
         &self,
         project: ProjectId,
         hash: PromptHash,
         prompt: &str,
     ) -> Result<Arc<Embedded>, EmbedError> {
-        let compute = async { self.embedder.embed_for(project, prompt).await.map(Arc::new) };
+        let mut is_own = false;
+        match self.shared(project, hash, prompt, &mut is_own).await {
+            // Who joined has time left, and tries once: what is computed from now on began after it came.
+            Err(EmbedError::Timeout) if !is_own => self.shared(project, hash, prompt, &mut is_own).await,
+            embedded => embedded,
+        }
+    }
+
+    /// The vector of `prompt`, computed by this caller or another one. `is_own` is set if it is by this one.
+    async fn shared(
+        &self,
+        project: ProjectId,
+        hash: PromptHash,
+        prompt: &str,
+        is_own: &mut bool,
+    ) -> Result<Arc<Embedded>, EmbedError> {
+        let compute = async {
+            *is_own = true;
+            self.embedder.embed_for(project, prompt).await.map(Arc::new)
+        };
         self.recent
             .try_get_with((project, hash), compute)
             .await

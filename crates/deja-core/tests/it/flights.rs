@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use deja_core::cache::policy::NotStored;
 use deja_core::cache::{Candidate, Reason};
 use deja_core::clock::Clock;
-use deja_core::embedding::{EmbedderId, Similarity, Threshold};
+use deja_core::embedding::{EmbedError, EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
@@ -133,6 +133,41 @@ async fn the_caller_that_embeds_vanishes_and_another_takes_over() {
     bench.until("another embedding", |b| b.embedder.calls.load(Ordering::SeqCst) == 2).await;
     gate.add_permits(1000);
     assert!(is_miss(&second.await.unwrap().unwrap()));
+}
+
+#[tokio::test]
+async fn a_deadline_of_the_caller_that_embeds_is_not_that_of_those_who_joined_it() {
+    let bench = Bench::new().await;
+    let fail = |error| *bench.embedder.fail.lock().unwrap() = error;
+    for the_second_has_time in [true, false] {
+        let (calls, prompt) = (&bench.embedder.calls, format!("reset|{the_second_has_time}"));
+        let before = calls.load(Ordering::SeqCst);
+        let gate = hold(&bench.embedder.gate);
+        let first = bench.begin(query(&prompt));
+        bench.until("the embedding", |_| calls.load(Ordering::SeqCst) == before + 1).await;
+        let joined = [(); 2].map(|()| bench.begin(query(&prompt)));
+        settle().await;
+        let again = hold(&bench.embedder.gate);
+        fail(Some(EmbedError::Timeout));
+        gate.add_permits(1);
+        assert!(matches!(first.await.unwrap(), Err(QueryError::Unavailable(_))));
+        bench.until("another embedding", |_| calls.load(Ordering::SeqCst) == before + 2).await;
+        settle().await;
+        if the_second_has_time {
+            fail(None);
+        }
+        again.add_permits(1);
+        for caller in joined {
+            let reply = caller.await.unwrap();
+            if the_second_has_time {
+                reply.unwrap();
+            } else {
+                assert!(matches!(reply, Err(QueryError::Unavailable(_))), "nobody tries a third time");
+            }
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), before + 2);
+        fail(None);
+    }
 }
 
 #[tokio::test]
