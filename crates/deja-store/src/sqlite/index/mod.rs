@@ -5,11 +5,11 @@
 
 mod chunk;
 mod components;
-mod exact;
 mod fingerprint;
 mod kernels;
 mod partition;
 mod scans;
+mod shards;
 mod sieve;
 mod sift;
 mod sketch;
@@ -27,9 +27,9 @@ use deja_core::id::{EntryId, ProjectId};
 use parking_lot::{Mutex, RwLock};
 
 use components::Reading;
-use exact::ExactMap;
-use fingerprint::{Fingerprint, Fingerprints};
+use fingerprint::Fingerprints;
 use partition::Partition;
+use shards::{Shards, shrink};
 use sketch::Sketcher;
 
 pub(super) use partition::Search;
@@ -121,9 +121,10 @@ pub(super) struct Index {
     /// See [`StoreSettings::int8_from`](crate::StoreSettings::int8_from).
     int8_from: usize,
     fingerprints: Fingerprints,
-    exact: ExactMap,
+    /// The row of an entry and its expiry in nanoseconds, by scope and prompt.
+    exact: Shards<(Row, i64)>,
     /// By scope and dimension.
-    partitions: RwLock<HashMap<Fingerprint, Arc<Partition>>>,
+    partitions: Shards<Arc<Partition>>,
     /// The place of each row in its partition. Used by the writer only.
     places: Mutex<HashMap<Row, u32>>,
     sketchers: RwLock<HashMap<usize, Arc<Sketcher>>>,
@@ -149,12 +150,14 @@ impl Index {
 
     /// Adds an entry that is counted already, apart from its vector.
     pub(super) fn add_exact(&self, scope: ScopeKey, prompt: PromptHash, row: Row, expires: i64) {
-        self.exact.insert(self.fingerprints.of((scope, prompt)), row, expires);
+        self.exact.insert(self.fingerprints.of((scope, prompt)), (row, expires));
     }
 
     /// Takes an entry out that is no longer in the database.
     pub(super) fn remove(&self, gone: &Gone) {
-        self.exact.remove(self.fingerprints.of((gone.scope, gone.prompt)), gone.row);
+        // Another row may have taken its place.
+        let is_it = |(row, _): &(Row, i64)| *row == gone.row;
+        self.exact.remove_if(self.fingerprints.of((gone.scope, gone.prompt)), is_it);
         if let Some(dimension) = gone.dimension {
             self.remove_vector(gone.scope, dimension, gone.row);
         }
@@ -164,12 +167,9 @@ impl Index {
     /// Adds the vector of an entry.
     pub(super) fn add_vector(&self, scope: ScopeKey, vector: Vector, row: Row, id: EntryId, expires: i64) {
         let key = self.fingerprints.of((scope, vector.dimension()));
-        // Bound first: a read guard inside a match would live until its end, and the other arm writes.
-        let known = self.partitions.read().get(&key).cloned();
-        let partition = known.unwrap_or_else(|| {
+        let partition = self.partitions.get(key).unwrap_or_else(|| {
             let sketcher = self.sketcher(vector.dimension());
-            let new = || Arc::new(Partition::new(sketcher, self.int8_from));
-            Arc::clone(self.partitions.write().entry(key).or_insert_with(new))
+            self.partitions.get_or_insert(key, || Arc::new(Partition::new(sketcher, self.int8_from)))
         });
         let slot = Slot { id, row, expires, reading: vector.reading() };
         let place = partition.push(slot, vector);
@@ -184,16 +184,17 @@ impl Index {
     /// Takes the vector of an entry out. A partition without vectors is dropped.
     pub(super) fn remove_vector(&self, scope: ScopeKey, dimension: usize, row: Row) {
         let key = self.fingerprints.of((scope, dimension));
-        let Some(partition) = self.partitions.read().get(&key).cloned() else { return };
+        let Some(partition) = self.partitions.get(key) else { return };
         let mut places = self.places.lock();
         let Some(place) = places.remove(&row) else { return };
         let (moved, empty) = partition.remove(place);
         if let Some(moved) = moved {
             places.insert(moved, place);
         }
+        shrink(&mut places);
         drop(places);
         if empty {
-            self.partitions.write().remove(&key);
+            self.partitions.remove_if(key, |_| true);
         }
     }
 
@@ -211,7 +212,7 @@ impl Index {
     /// Where to look for neighbours of a vector; `None` if there are none.
     pub(super) fn target(&self, scope: ScopeKey, dimension: usize) -> Option<Target> {
         let key = self.fingerprints.of((scope, dimension));
-        self.partitions.read().get(&key).cloned().map(Target)
+        self.partitions.get(key).map(Target)
     }
 
     /// Entries of a project.
@@ -238,7 +239,7 @@ impl Index {
     pub(super) fn reserve(&self, entries: usize, scopes: usize) {
         self.exact.reserve(entries);
         self.places.lock().reserve(entries);
-        self.partitions.write().reserve(scopes);
+        self.partitions.reserve(scopes);
     }
 
     fn sketcher(&self, dimension: usize) -> Arc<Sketcher> {
@@ -247,5 +248,67 @@ impl Index {
             let mut sketchers = self.sketchers.write();
             Arc::clone(sketchers.entry(dimension).or_insert_with(|| Arc::new(Sketcher::new(dimension))))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::embedding::Embedding;
+
+    use super::*;
+
+    /// Scopes of one entry each.
+    const SCOPES: i64 = 40_000;
+    const PROJECT: ProjectId = ProjectId::from_bytes([1; 16]);
+    const PROMPT: PromptHash = PromptHash([1; 32]);
+    const NOW: Timestamp = Timestamp::from_secs(1);
+
+    fn scope(row: Row) -> ScopeKey {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&row.to_be_bytes());
+        ScopeKey(key)
+    }
+
+    fn add(index: &Index, row: Row) {
+        let vector = Vector::new(&Embedding::new(vec![1.0, row as f32]).unwrap());
+        index.add(Placed {
+            row,
+            project: PROJECT,
+            id: EntryId::from_bytes([1; 16]),
+            scope: scope(row),
+            prompt: PROMPT,
+            expires: None,
+            vector,
+        });
+    }
+
+    fn remove(index: &Index, row: Row) {
+        index.remove(&Gone { row, project: PROJECT, scope: scope(row), prompt: PROMPT, dimension: Some(2) });
+    }
+
+    /// For how many entries the maps have room.
+    fn room(index: &Index) -> [usize; 3] {
+        [index.exact.capacity(), index.partitions.capacity(), index.places.lock().capacity()]
+    }
+
+    #[test]
+    fn scopes_that_are_gone_leave_no_room_in_memory() {
+        let index = Index::new(0, HashMap::new());
+        index.reserve(SCOPES as usize, SCOPES as usize);
+        (0..SCOPES).for_each(|row| add(&index, row));
+        assert!(room(&index).iter().all(|room| *room >= SCOPES as usize), "{:?}", room(&index));
+        let stays = |row: &Row| row % 1_000 == 0;
+        (0..SCOPES).filter(|row| !stays(row)).for_each(|row| remove(&index, row));
+        assert!(room(&index).iter().all(|room| *room < SCOPES as usize / 2), "{:?}", room(&index));
+        // What stays is found, and so is what comes back.
+        (0..SCOPES).filter(|row| row % 1_000 == 1).for_each(|row| add(&index, row));
+        for row in 0..SCOPES {
+            let there = row % 1_000 < 2;
+            assert_eq!(index.exact(scope(row), PROMPT, NOW), there.then_some(row));
+            assert_eq!((index.target(scope(row), 2).is_some(), index.has_vector(row)), (there, there));
+        }
+        (0..SCOPES).filter(|row| row % 1_000 < 2).for_each(|row| remove(&index, row));
+        assert_eq!(index.count(PROJECT), 0);
+        (0..SCOPES).for_each(|row| assert!(index.target(scope(row), 2).is_none()));
     }
 }
