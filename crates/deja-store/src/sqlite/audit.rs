@@ -19,13 +19,7 @@ impl SqliteStore {
     where
         F: FnOnce(&Connection) -> Result<Done<bool>, Failed> + Send + 'static,
     {
-        let change = change.clone();
-        let with_row = move |connection: &Connection| {
-            let done = work(connection)?;
-            write_if(connection, &change, done.value)?;
-            Ok(done)
-        };
-        self.writer.write(with_row).await
+        self.writer.write(with_row(change.clone(), work)).await
     }
 
     /// Runs one statement. If it changed a row, writes the row of the change with it.
@@ -40,6 +34,18 @@ impl SqliteStore {
             Ok(Done::quiet(rows > 0))
         })
         .await
+    }
+}
+
+/// `work`, which says whether it did anything, and the row of the change behind it if so.
+pub(super) fn with_row(
+    change: Change,
+    work: impl FnOnce(&Connection) -> Result<Done<bool>, Failed> + Send + 'static,
+) -> impl FnOnce(&Connection) -> Result<Done<bool>, Failed> + Send + 'static {
+    move |connection| {
+        let done = work(connection)?;
+        write_if(connection, &change, done.value)?;
+        Ok(done)
     }
 }
 

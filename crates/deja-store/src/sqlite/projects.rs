@@ -16,6 +16,7 @@ use super::audit;
 use super::entries::{PURGED_AT_ONCE, remove, removed};
 use super::fault::{Failed, conflict};
 use super::rows::{count, quota, signed, time, unreadable, word};
+use super::writer::PART;
 use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 use crate::to_the_end;
 
@@ -61,8 +62,8 @@ impl Projects for SqliteStore {
     }
 
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
-        let (given, memory, at) = (project.clone(), Arc::clone(&self.memory), change.at);
-        self.audited(change, move |connection| {
+        let (given, memory) = (project.clone(), Arc::clone(&self.memory));
+        let update = move |connection: &Connection| {
             let changed = connection
                 .prepare_cached(&format!(
                     "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
@@ -84,8 +85,16 @@ impl Projects for SqliteStore {
             // Slug, creation and purges are those of the database, whatever was given.
             let kept = read(connection, given.id)?;
             samples::trim(connection, Band::all().map(|band| (given.id, band)))?;
-            request_log::let_go(connection, &kept, at)?;
             Ok(Done::then(true, move || memory.catalog.put_project(kept)))
+        };
+        let (writer, change, project) = (self.writer.clone(), change.clone(), project.clone());
+        to_the_end(async move {
+            let at = change.at;
+            let updated = writer.write(audit::with_row(change, update)).await?;
+            if updated {
+                request_log::let_go(&writer, &project, at).await?;
+            }
+            Ok(updated)
         })
         .await
     }
@@ -192,11 +201,30 @@ fn marked(connection: &Connection) -> rusqlite::Result<Vec<ProjectId>> {
         .collect()
 }
 
-/// Removes a project that is marked: its entries in parts, since what one transaction removes takes a time that grows with its square,
-/// and all others wait. The last takes what came meanwhile, and all else with the project.
+/// Tables in which a project may have many rows beside its entries, and what a row is known by. What belongs to an entry goes with it.
+const LARGE: [(&str, &str); 6] = [
+    ("rollups", "project_id, step, dimensions, period, key_id, model, context"),
+    ("request_log", "number"),
+    ("context_labels", "project_id, context"),
+    ("wrong_answers", "number"),
+    ("opinions", "project_id, pair"),
+    ("questions", "project_id, day"),
+];
+
+/// Removes a project that is marked, in parts, since what one transaction removes takes a time that grows with its square, and all
+/// others wait. The last takes what came meanwhile, and all else with the project.
 async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId) -> Result<(), StoreError> {
     let part = move |connection: &Connection| Ok(remove::rows_of(connection, project, PURGED_AT_ONCE)?);
     while removed(Arc::clone(&memory), writer, part).await? > 0 {}
+    for (table, key) in LARGE {
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE project_id = ?1 LIMIT {PART})"
+        );
+        let part = move |connection: &Connection| {
+            connection.prepare_cached(&sql)?.execute([project.as_bytes()]).map(|gone| gone as u64)
+        };
+        writer.in_parts(part).await?;
+    }
     let last = move |connection: &Connection| {
         let rows = remove::rows_of(connection, project, usize::MAX)?;
         let gone = remove::remove(connection, memory.own_embedder(), &rows)?;
@@ -309,5 +337,89 @@ mod tests {
         assert_eq!(store.keys(project().id).await.unwrap(), []);
         assert_eq!(store.count(project().id).await.unwrap(), 0);
         assert_eq!(store.exact(&scope(), &hash(1), NOW).await.unwrap(), None);
+    }
+
+    /// More rows than one job deletes.
+    const MANY: u64 = 2 * PART.get() as u64 + 1;
+
+    async fn write_many(store: &SqliteStore, sql: &'static str) {
+        let sql = format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT {MANY}) INSERT INTO {sql} FROM n"
+        );
+        let write = move |connection: &Connection| {
+            Ok(Done::quiet(connection.execute(&sql, [project().id.as_bytes()])?))
+        };
+        assert_eq!(store.writer.write(write).await.unwrap() as u64, MANY);
+    }
+
+    /// How many rows of each table other jobs see that are done beside `work`, until there are none.
+    async fn seen_beside<const N: usize>(
+        store: &SqliteStore,
+        tables: [&'static str; N],
+        work: impl Future<Output = Result<bool, StoreError>>,
+    ) -> Vec<[u64; N]> {
+        let count = move |connection: &Connection| {
+            let of = |table| {
+                let sql = format!("SELECT count(*) FROM {table} WHERE project_id = ?1");
+                connection.query_row(&sql, [project().id.as_bytes()], |row| row.get::<_, i64>(0)).unwrap()
+            };
+            Ok(Done::quiet(tables.map(|table| of(table) as u64)))
+        };
+        let look = async {
+            let mut seen = Vec::new();
+            while seen.last() != Some(&[0; N]) {
+                seen.push(store.writer.write(count).await.unwrap());
+            }
+            seen
+        };
+        let (done, seen) = tokio::join!(work, look);
+        assert!(done.unwrap());
+        assert_eq!(store.writer.write(count).await.unwrap(), [0; N], "nothing is left at the end");
+        seen
+    }
+
+    #[tokio::test]
+    async fn other_writes_go_on_while_a_project_that_has_much_is_deleted() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        store.create_project(&project(), &change()).await.unwrap();
+        for sql in [
+            "rollups (project_id, step, dimensions, period, key_id, model, context, exact_hits, semantic_hits, misses,
+                      errors, refused, rate_limited, input_tokens, output_tokens, saved_input_tokens,
+                      saved_output_tokens, saved, spent, histograms)
+             SELECT ?1, 60, 0, n, x'', '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, x''",
+            "request_log (project_id, at, key_id, surface, model, context, outcome, joined, saved)
+             SELECT ?1, n, x'', '', '', 0, '', 0, 0",
+            "context_labels SELECT ?1, n, '', 0",
+            "wrong_answers (project_id, at, asked, matched, similarity, model) SELECT ?1, 0, n, '', 0, ''",
+            "opinions SELECT ?1, CAST(n AS BLOB), 0, 0",
+            "questions SELECT ?1, n, 0, 0",
+        ] {
+            write_many(&store, sql).await;
+        }
+        let (tables, deletion) = (LARGE.map(|(table, _)| table), change());
+        let seen = seen_beside(&store, tables, store.delete_project(project().id, &deletion)).await;
+        for (place, table) in tables.into_iter().enumerate() {
+            let between = seen.iter().any(|rows| (1..MANY).contains(&rows[place]));
+            assert!(between, "{table} goes in one transaction: {seen:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn other_writes_go_on_while_a_long_log_is_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        store.create_project(&project(), &change()).await.unwrap();
+        let logged =
+            "request_log (project_id, at, key_id, surface, model, context, outcome, joined, saved, asked)
+                      SELECT ?1, n, x'', '', '', 0, '', 0, 0, 'asked'";
+        write_many(&store, logged).await;
+        let texts = "(SELECT * FROM request_log WHERE asked IS NOT NULL)";
+        for (requests, table) in [(10, texts), (0, "request_log")] {
+            let (mut changed, change) = (project(), change());
+            changed.settings.request_log = requests;
+            let seen = seen_beside(&store, [table], store.update_project(&changed, &change)).await;
+            assert!(seen.iter().any(|[rows]| (1..MANY).contains(rows)), "{table}: {seen:?}");
+        }
     }
 }

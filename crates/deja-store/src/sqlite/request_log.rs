@@ -19,6 +19,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{count, limit_of, signed, time, word};
+use super::writer::{PART, Writer};
 use super::{Done, SqliteStore};
 use crate::lists::{log_order, log_reads_through};
 
@@ -130,14 +131,14 @@ fn of_column(column: LogColumn, value: i64) -> Value {
     }
 }
 
-/// Deletes what a project that was just changed lets go for good. What it only has less of is swept.
-pub(super) fn let_go(connection: &Connection, project: &Project, now: Timestamp) -> rusqlite::Result<()> {
-    let (logging, all) = (Logging::from(&project.settings), NonZeroUsize::MAX);
+/// Deletes what a project that was just changed lets go for good: nothing of it is written any more. What it only has less of is swept.
+pub(super) async fn let_go(writer: &Writer, project: &Project, now: Timestamp) -> Result<(), StoreError> {
+    let (id, logging) = (project.id, Logging::from(&project.settings));
     if logging.requests == 0 {
-        delete_surplus(connection, project.id, 0, all)?;
+        writer.in_parts(move |connection| delete_surplus(connection, id, 0, PART)).await?;
     }
     if logging.texts.is_zero() {
-        forget_texts(connection, project.id, logging, now, all)?;
+        writer.in_parts(move |connection| forget_texts(connection, id, logging, now, PART)).await?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //!
 //! On a full disk what can be done without is refused, so that the rest still finds room ([`Reserve`]).
 
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -28,6 +29,9 @@ const BATCH: usize = 256;
 /// How long a transaction waits for more jobs while several callers write at the same time. Neighbours share
 /// most of the pages they write, so fewer and larger transactions cost less; a caller alone never waits.
 const GATHER: Duration = Duration::from_millis(4);
+
+/// Rows that one job deletes where there may be many: other writes wait for so many only.
+pub(super) const PART: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
 /// What is done to memory once the transaction is on disk.
 pub(super) type Effect = Box<dyn FnOnce() + Send>;
@@ -180,6 +184,19 @@ impl Writer {
         params: impl Params + Send + 'static,
     ) -> Result<usize, StoreError> {
         self.write(move |connection| Ok(Done::quiet(connection.prepare_cached(sql)?.execute(params)?))).await
+    }
+
+    /// Has `part` done in job after job until one finds nothing to do. It says how much it did: [`PART`] at most.
+    pub(super) async fn in_parts<F>(&self, part: F) -> Result<(), StoreError>
+    where
+        F: Fn(&Connection) -> rusqlite::Result<u64> + Clone + Send + 'static,
+    {
+        loop {
+            let part = part.clone();
+            if self.write(move |connection| Ok(Done::quiet(part(connection)?))).await? == 0 {
+                return Ok(());
+            }
+        }
     }
 
     async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<Answer<T>, StoreError>
