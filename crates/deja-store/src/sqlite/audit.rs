@@ -102,13 +102,41 @@ impl Audit for SqliteStore {
         newest: u64,
         limit: NonZeroUsize,
     ) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM changes WHERE number IN (
-                       SELECT number FROM changes WHERE action = ?1 AND (at < ?2 OR number NOT IN (
-                           SELECT number FROM changes WHERE action = ?1 ORDER BY number DESC LIMIT ?3))
-                       ORDER BY number LIMIT ?4)";
-        let params = (action.to_owned(), before.as_nanos(), signed(newest), limit_of(limit));
-        Ok(self.writer.execute(sql, params).await? as u64)
+        let action = action.to_owned();
+        let find = move |connection: &Connection| surplus(connection, &action, before, newest, limit);
+        let surplus = self.readers.read(find).await?;
+        self.writer.each("DELETE FROM changes WHERE number = ?1", surplus).await
     }
+}
+
+/// The numbers of rows of an action that are old, or beyond its newest: of so many at most, the smallest.
+fn surplus(
+    connection: &Connection,
+    action: &str,
+    before: Timestamp,
+    newest: u64,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<Vec<[i64; 1]>> {
+    let number = |row: &Row<'_>| Ok([row.get(0)?]);
+    let sql = "SELECT number FROM changes WHERE action = ?1 AND at < ?2 ORDER BY number LIMIT ?3";
+    let values = params![action, before.as_nanos(), limit_of(limit)];
+    let mut old: Vec<_> =
+        connection.prepare_cached(sql)?.query_map(values, number)?.collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT count(*) FROM changes WHERE action = ?1";
+    let all = connection.prepare_cached(sql)?.query_row([action], |row| count(row, 0))?;
+    if all > newest {
+        let sql = "SELECT number FROM changes WHERE action = ?1 ORDER BY number LIMIT ?2";
+        let values = params![action, signed(all - newest).min(limit_of(limit))];
+        let beyond = connection
+            .prepare_cached(sql)?
+            .query_map(values, number)?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        old.extend(beyond);
+        old.sort_unstable();
+        old.dedup();
+        old.truncate(limit.get());
+    }
+    Ok(old)
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {

@@ -45,7 +45,7 @@ impl Forbidden {
         self.projects.read().get(&project).cloned()
     }
 
-    pub(super) fn put(&self, project: ProjectId, pairs: Pairs) {
+    fn put(&self, project: ProjectId, pairs: Pairs) {
         self.projects.write().insert(project, Arc::new(RwLock::new(pairs)));
     }
 
@@ -101,7 +101,7 @@ impl Pair {
 
 impl Pairs {
     /// What the database holds for a project, with vectors of the embedder `own`.
-    pub(super) fn read(
+    fn read(
         connection: &Connection,
         project: ProjectId,
         own: Option<EmbedderNumber>,

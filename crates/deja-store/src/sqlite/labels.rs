@@ -1,5 +1,6 @@
 //! What is said of answers, and what requests were answered with.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -10,13 +11,14 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::{embedder_number, remove};
-use super::forbidden::{Pair, Pairs};
+use super::fault::Failed;
+use super::forbidden::Pair;
 use super::index::{Row, Vector};
 use super::rows::{count, limit_of, time, word};
-use super::{Done, SqliteStore, audit};
+use super::{Done, Memory, SqliteStore, audit};
 
 /// A label on its way into the database.
 struct Said {
@@ -246,52 +248,115 @@ impl Labels for SqliteStore {
     }
 
     async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let mut swept = 0;
-                let mut changed = Vec::new();
-                for project in projects(connection)? {
-                    let surplus = |table, age| sweep(connection, table, age, project, newest, limit);
-                    swept += surplus("answered", "at")?;
-                    swept += surplus("labels", "number")?;
-                    let wrong = surplus("wrong_answers", "number")?;
-                    if wrong > 0 {
-                        changed.push((project, Pairs::read(connection, project, memory.own_embedder())?));
-                    }
-                    swept += wrong;
-                }
-                Ok(Done::then(swept, move || {
-                    for (project, pairs) in changed {
-                        memory.forbidden.put(project, pairs);
-                    }
-                }))
-            })
-            .await
+        let mut swept = 0;
+        let find = move |connection: &Connection| surplus(connection, newest, limit);
+        for (project, [answered, labels, wrong]) in self.readers.read(find).await? {
+            // The number of an answered request may have become that of another one.
+            swept += self.writer.each("DELETE FROM answered WHERE rowid = ?1 AND at = ?2", answered).await?;
+            swept += self.writer.each("DELETE FROM labels WHERE number = ?1 AND number = ?2", labels).await?;
+            for part in wrong.chunks(PAIRS_AT_ONCE) {
+                let (part, memory) = (part.to_vec(), Arc::clone(&self.memory));
+                swept += self
+                    .writer
+                    .write(move |connection| forget_wrong(connection, memory, project, part))
+                    .await?;
+            }
+        }
+        Ok(swept)
     }
 }
 
-fn projects(connection: &Connection) -> rusqlite::Result<Vec<ProjectId>> {
-    connection
-        .prepare_cached("SELECT project_id FROM projects")?
-        .query_map([], |row| row.get(0).map(ProjectId::from_bytes))?
-        .collect()
-}
+/// Wrong answers that one job deletes: the texts of each are read, and its pair.
+const PAIRS_AT_ONCE: usize = 250;
 
-/// Deletes what a project has in a table beyond the newest by the column `age`.
-fn sweep(
+/// What a project has beyond its newest: answered requests, labels and wrong answers, each by its number and its age, since the
+/// number of an answered request that is gone may become that of another one.
+type Surplus = [Vec<[i64; 2]>; 3];
+
+/// Projects that have something beyond the newest, with that.
+fn surplus(
     connection: &Connection,
-    table: &str,
-    age: &str,
-    project: ProjectId,
     newest: NonZeroUsize,
     limit: NonZeroUsize,
-) -> rusqlite::Result<u64> {
-    let gone = connection
-        .prepare_cached(&format!(
-            "DELETE FROM {table} WHERE rowid IN (
-                 SELECT rowid FROM {table} WHERE project_id = ?1 ORDER BY {age} DESC LIMIT ?3 OFFSET ?2)"
-        ))?
-        .execute(params![project.as_bytes(), limit_of(newest), limit_of(limit)])?;
-    Ok(gone as u64)
+) -> rusqlite::Result<Vec<(ProjectId, Surplus)>> {
+    let mut projects = connection.prepare_cached("SELECT project_id FROM projects")?;
+    let mut all = Vec::new();
+    for project in projects.query_map([], |row| row.get(0).map(ProjectId::from_bytes))? {
+        let project = project?;
+        let surplus = |table, age| {
+            let sql = format!(
+                "SELECT rowid, {age} FROM {table} WHERE project_id = ?1 ORDER BY {age} DESC LIMIT ?3 OFFSET ?2"
+            );
+            let values = params![project.as_bytes(), limit_of(newest), limit_of(limit)];
+            let mut select = connection.prepare_cached(&sql)?;
+            select
+                .query_map(values, |row| Ok([row.get(0)?, row.get(1)?]))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let surplus =
+            [surplus("answered", "at")?, surplus("labels", "number")?, surplus("wrong_answers", "number")?];
+        if surplus.iter().any(|rows| !rows.is_empty()) {
+            all.push((project, surplus));
+        }
+    }
+    Ok(all)
+}
+
+/// Deletes wrong answers. In memory their pairs become what they are then, and no others: reading all pairs of the project would take
+/// longer the more there are, while other writes wait.
+fn forget_wrong(
+    connection: &Connection,
+    memory: Arc<Memory>,
+    project: ProjectId,
+    numbers: Vec<[i64; 2]>,
+) -> Result<Done<u64>, Failed> {
+    let mut select =
+        connection.prepare_cached("SELECT asked, matched FROM wrong_answers WHERE number = ?1")?;
+    let mut delete = connection.prepare_cached("DELETE FROM wrong_answers WHERE number = ?1")?;
+    let mut prompts = BTreeSet::new();
+    let mut gone = 0;
+    for [number, _] in numbers {
+        let pair: Option<[String; 2]> =
+            select.query_row([number], |row| Ok([row.get(0)?, row.get(1)?])).optional()?;
+        prompts.extend(pair);
+        gone += delete.execute([number])? as u64;
+    }
+    let pair = |prompts: &[String; 2]| {
+        Pair::read(connection, project, memory.own_embedder(), prompts.each_ref().map(String::as_str))
+    };
+    let pairs = prompts.iter().map(pair).collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(Done::then(gone, move || {
+        for pair in pairs {
+            memory.forbidden.set(project, pair);
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::store::{Entries as _, Projects as _};
+    use deja_core::testing::{self, change};
+
+    use super::*;
+    use crate::StoreSettings;
+    use crate::sqlite::fixtures::{entry, id, project};
+
+    #[tokio::test]
+    async fn a_sweep_reads_the_pairs_that_go_and_no_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        store.create_project(&project(), &change()).await.unwrap();
+        store.insert(entry(1)).await.unwrap();
+        for asked in ["oldest", "second", "third"] {
+            store.label(project().id, testing::wrong(id(1), asked), &change()).await.unwrap();
+        }
+        // As if memory did not follow: only who reads this pair again notices.
+        let sql = "UPDATE wrong_answers SET asked = 'changed' WHERE asked = ?1";
+        store.writer.execute(sql, ["second"]).await.unwrap();
+        let two = NonZeroUsize::new(2).unwrap();
+        assert_eq!(store.sweep_labels(two, NonZeroUsize::MAX).await.unwrap(), 2, "a label and a pair");
+        let pairs = store.memory.forbidden.of(project().id).unwrap();
+        let forbidden = |asked| pairs.read().forbid_pair(&PromptHash::of(asked), &PromptHash::of("1"));
+        assert_eq!(["oldest", "second", "third"].map(forbidden), [false, true, true]);
+    }
 }

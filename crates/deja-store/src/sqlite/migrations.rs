@@ -32,6 +32,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (21, include_str!("../../migrations/sqlite/0021_no_statistics.sql")),
     (22, include_str!("../../migrations/sqlite/0022_wrong_answers_by_prompt.sql")),
     (23, include_str!("../../migrations/sqlite/0023_purges.sql")),
+    (24, include_str!("../../migrations/sqlite/0024_sweeps.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

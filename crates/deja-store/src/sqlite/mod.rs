@@ -152,8 +152,10 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use deja_core::store::{Browse, Entries, EntryColumn, EntryOrder, Order, Usage};
-    use deja_core::testing::change;
+    use deja_core::store::{
+        Audit, Browse, Entries, EntryColumn, EntryOrder, Labels, Order, Projects, RequestLog, Usage,
+    };
+    use deja_core::testing::{self, change};
 
     use super::*;
     use crate::StoreSettings;
@@ -223,5 +225,36 @@ mod tests {
         };
         let (search, ()) = tokio::join!(search, others);
         search.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_sweep_that_finds_nothing_waits_for_no_write() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
+        store.create_project(&fixtures::project(), &change()).await.unwrap();
+        store.log_requests(&[testing::logged(fixtures::project().id, fixtures::NOW)]).await.unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let write = store.writer.write(move |_| {
+            begun.send(()).unwrap();
+            held.recv().map_err(|_| rusqlite::Error::InvalidQuery)?;
+            Ok(Done::quiet(()))
+        });
+        let sweeps = async {
+            begins.await.unwrap();
+            let (now, many) = (fixtures::NOW, NonZeroUsize::MAX);
+            let found = [
+                store.sweep_usage(now, many).await,
+                store.sweep_logged(now, many).await,
+                store.sweep_labels(many, many).await,
+                store.sweep_changes("test", change().at, 1, many).await,
+            ];
+            release.send(()).unwrap();
+            found.map(Result::unwrap)
+        };
+        let sweeps = tokio::time::timeout(Duration::from_mins(1), sweeps);
+        let (written, found) = tokio::join!(write, sweeps);
+        written.unwrap();
+        assert_eq!(found.expect("one waits for the write"), [0; 4]);
     }
 }

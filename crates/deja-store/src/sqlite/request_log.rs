@@ -16,10 +16,10 @@ use deja_core::request_log::{
 };
 use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::rows::{count, limit_of, signed, time, word};
-use super::writer::{PART, Writer};
+use super::writer::{PART, Writer, each};
 use super::{Done, SqliteStore};
 use crate::lists::{log_order, log_reads_through};
 
@@ -108,18 +108,24 @@ impl RequestLog for SqliteStore {
 
     async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let projects = self.memory.catalog.projects();
-        self.writer
-            .write(move |connection| {
-                let mut most = delete_old(connection, now, limit)?;
-                for project in projects {
-                    let logging = Logging::from(&project.settings);
-                    most = most
-                        .max(delete_surplus(connection, project.id, logging.requests, limit)?)
-                        .max(forget_texts(connection, project.id, logging, now, limit)?);
-                }
-                Ok(Done::quiet(most))
-            })
-            .await
+        let find = move |connection: &Connection| {
+            let mut of_projects = Vec::new();
+            for project in projects {
+                let logging = Logging::from(&project.settings);
+                of_projects.push((
+                    surplus(connection, project.id, logging.requests, limit)?,
+                    old_texts(connection, project.id, logging, now, limit)?,
+                ));
+            }
+            Ok((old(connection, now, limit)?, of_projects))
+        };
+        let (old, of_projects) = self.readers.read(find).await?;
+        let mut most = self.writer.each(DELETE, old).await?;
+        for (surplus, texts) in of_projects {
+            most = most.max(self.writer.each(DELETE, surplus).await?);
+            most = most.max(self.writer.each(FORGET_TEXT, texts).await?);
+        }
+        Ok(most)
     }
 }
 
@@ -135,10 +141,14 @@ fn of_column(column: LogColumn, value: i64) -> Value {
 pub(super) async fn let_go(writer: &Writer, project: &Project, now: Timestamp) -> Result<(), StoreError> {
     let (id, logging) = (project.id, Logging::from(&project.settings));
     if logging.requests == 0 {
-        writer.in_parts(move |connection| delete_surplus(connection, id, 0, PART)).await?;
+        let part = move |connection: &Connection| each(connection, DELETE, surplus(connection, id, 0, PART)?);
+        writer.in_parts(part).await?;
     }
     if logging.texts.is_zero() {
-        writer.in_parts(move |connection| forget_texts(connection, id, logging, now, PART)).await?;
+        let part = move |connection: &Connection| {
+            each(connection, FORGET_TEXT, old_texts(connection, id, logging, now, PART)?)
+        };
+        writer.in_parts(part).await?;
     }
     Ok(())
 }
@@ -179,42 +189,46 @@ fn insert(connection: &Connection, requests: &[LoggedRequest]) -> rusqlite::Resu
     Ok(())
 }
 
-fn delete_old(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<u64> {
-    let sql =
-        "DELETE FROM request_log WHERE number IN (SELECT number FROM request_log WHERE at < ?1 LIMIT ?2)";
-    let since = now.minus(LOGGED_FOR).as_nanos();
-    connection.prepare_cached(sql)?.execute(params![since, limit_of(limit)]).map(|gone| gone as u64)
+const DELETE: &str = "DELETE FROM request_log WHERE number = ?1";
+const FORGET_TEXT: &str = "UPDATE request_log SET asked = NULL WHERE number = ?1";
+
+/// Numbers of requests, as a statement takes them.
+type Numbers = Vec<[i64; 1]>;
+
+fn numbers(connection: &Connection, sql: &str, values: impl Params) -> rusqlite::Result<Numbers> {
+    connection.prepare_cached(sql)?.query_map(values, |row| Ok([row.get(0)?]))?.collect()
 }
 
-/// Deletes what a project has beyond its newest.
-fn delete_surplus(
+/// Requests that are too old.
+fn old(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<Numbers> {
+    let sql = "SELECT number FROM request_log WHERE at < ?1 LIMIT ?2";
+    numbers(connection, sql, params![now.minus(LOGGED_FOR).as_nanos(), limit_of(limit)])
+}
+
+/// What a project has beyond its newest.
+fn surplus(
     connection: &Connection,
     project: ProjectId,
     newest: u64,
     limit: NonZeroUsize,
-) -> rusqlite::Result<u64> {
-    let sql = "DELETE FROM request_log WHERE number IN (
-                   SELECT number FROM request_log WHERE project_id = ?1 ORDER BY number DESC LIMIT ?3 OFFSET ?2)";
-    let gone =
-        connection.prepare_cached(sql)?.execute(params![project.as_bytes(), signed(newest), limit_of(limit)]);
-    gone.map(|gone| gone as u64)
+) -> rusqlite::Result<Numbers> {
+    let sql = "SELECT number FROM request_log WHERE project_id = ?1 ORDER BY number DESC LIMIT ?3 OFFSET ?2";
+    numbers(connection, sql, params![project.as_bytes(), signed(newest), limit_of(limit)])
 }
 
-/// Forgets the texts of a project that are older than it keeps them.
-fn forget_texts(
+/// Requests of a project whose texts are older than it keeps them.
+fn old_texts(
     connection: &Connection,
     project: ProjectId,
     logging: Logging,
     now: Timestamp,
     limit: NonZeroUsize,
-) -> rusqlite::Result<u64> {
-    let sql = "UPDATE request_log SET asked = NULL WHERE number IN (
-                   SELECT number FROM request_log
-                   WHERE project_id = ?1 AND asked IS NOT NULL AND (?2 IS NULL OR at < ?2) LIMIT ?3)";
-    let since = logging.texts_since(now).map(Timestamp::as_nanos);
-    let forgotten =
-        connection.prepare_cached(sql)?.execute(params![project.as_bytes(), since, limit_of(limit)]);
-    forgotten.map(|forgotten| forgotten as u64)
+) -> rusqlite::Result<Numbers> {
+    let sql =
+        "SELECT number FROM request_log WHERE project_id = ?1 AND asked IS NOT NULL AND at < ?2 LIMIT ?3";
+    // No text has such a time: where none is kept all are too old.
+    let since = logging.texts_since(now).map_or(i64::MAX, Timestamp::as_nanos);
+    numbers(connection, sql, params![project.as_bytes(), since, limit_of(limit)])
 }
 
 fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<LogRow> {

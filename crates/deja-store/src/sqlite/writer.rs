@@ -199,6 +199,19 @@ impl Writer {
         }
     }
 
+    /// Has a statement done for each of these rows, [`PART`] in a job; how many rows it changed.
+    pub(super) async fn each<P>(&self, sql: &'static str, mut rows: Vec<P>) -> Result<u64, StoreError>
+    where
+        P: Params + Send + 'static,
+    {
+        let mut changed = 0;
+        while !rows.is_empty() {
+            let part = rows.split_off(rows.len().saturating_sub(PART.get()));
+            changed += self.write(move |connection| Ok(Done::quiet(each(connection, sql, part)?))).await?;
+        }
+        Ok(changed)
+    }
+
     async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
@@ -217,6 +230,16 @@ impl Writer {
             let _ = done.await;
         }
     }
+}
+
+/// Does a statement for each of these rows, and says how many it changed.
+pub(super) fn each<P: Params>(connection: &Connection, sql: &str, rows: Vec<P>) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut changed = 0;
+    for row in rows {
+        changed += statement.execute(row)? as u64;
+    }
+    Ok(changed)
 }
 
 fn run(
@@ -406,5 +429,36 @@ mod tests {
             Ok(Done::quiet(connection.query_row(count, [], |row| row.get::<_, i64>(0))?))
         });
         assert_eq!(count.await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn other_jobs_come_between_the_parts_of_many_rows() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE numbers (number INTEGER PRIMARY KEY)").unwrap();
+        let lock = DirectoryLock::acquire(directory.path()).unwrap();
+        let reserve = Reserve::take(directory.path()).unwrap();
+        let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
+        let rows = |from: usize| (from..=from + 2 * PART.get()).map(|number| [number as i64]).collect();
+        let count = async || -> i64 {
+            let sql = "SELECT count(*) FROM numbers";
+            writer
+                .write(move |connection| Ok(Done::quiet(connection.query_row(sql, [], |row| row.get(0))?)))
+                .await
+                .unwrap()
+        };
+        let insert = writer.each("INSERT INTO numbers VALUES (?1)", rows(0));
+        let look = async {
+            let mut seen = Vec::new();
+            while seen.last() != Some(&2001) {
+                seen.push(count().await);
+            }
+            seen
+        };
+        let (inserted, seen) = tokio::join!(insert, look);
+        assert_eq!(inserted.unwrap(), 2001);
+        assert!(seen.contains(&1000), "{seen:?}");
+        let gone = writer.each("DELETE FROM numbers WHERE number = ?1", rows(100)).await;
+        assert_eq!((gone.unwrap(), count().await), (1901, 100), "those that were there");
     }
 }

@@ -92,6 +92,32 @@ async fn plans_do_not_depend_on_when_the_database_was_closed() {
     assert_eq!(statistics(), 0, "none are made");
 }
 
+#[tokio::test]
+async fn what_is_old_is_found_by_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = old_sqlite(directory.path(), "_sweeps.sql");
+    let sql = "INSERT INTO context_labels (project_id, context, label, hour) VALUES (?1, 1, 'you are', 0)";
+    old.execute(sql, [project_id(1).as_bytes()]).unwrap();
+    for (at, action) in [(0, "refused"), (NOW.as_nanos(), "refused"), (0, "other")] {
+        let sql = "INSERT INTO changes (at, actor, action, subject, detail) VALUES (?1, 'a', ?2, '', '')";
+        old.execute(sql, params![at, action]).unwrap();
+    }
+    let store = store_in(directory.path()).await;
+    store.sweep_usage(NOW, NonZeroUsize::MAX).await.unwrap();
+    assert_eq!(store.sweep_changes("refused", NOW, 10, NonZeroUsize::MAX).await.unwrap(), 1);
+    let left = |table| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        old.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!((left("context_labels"), left("changes")), (0, 2));
+    for (table, condition) in [("context_labels", "hour < 9"), ("changes", "action = 'a' AND at < 9")] {
+        let sql = format!("EXPLAIN QUERY PLAN SELECT 1 FROM {table} WHERE {condition}");
+        let plan: String = old.query_row(&sql, [], |row| row.get("detail")).unwrap();
+        assert!(plan.starts_with("SEARCH"), "{plan}");
+    }
+    store.close().await.unwrap();
+}
+
 /// Hours after now in which there was a miss with 7 tokens out.
 const TRAFFIC: [i64; 3] = [0, 1, 30];
 

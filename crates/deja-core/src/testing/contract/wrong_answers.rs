@@ -30,6 +30,7 @@ register!["wrong_answers":
     they_go_with_their_project,
     wrong_answers_page_newest_first,
     the_newest_are_kept,
+    a_pair_is_forbidden_as_long_as_one_word_of_it_is_kept,
 ];
 
 fn of(number: usize) -> NonZeroUsize {
@@ -450,5 +451,29 @@ async fn the_newest_are_kept(mut store: Subject) {
             assert_eq!(pair(&*store, one, "x", matched).await, expected, "{matched}");
         }
         assert!(pair(&*store, two, "x", "6").await);
+    }
+}
+
+async fn a_pair_is_forbidden_as_long_as_one_word_of_it_is_kept(mut store: Subject) {
+    let project = with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(project), "cats")).await;
+    for (asked, source) in
+        [("bats", LabelSource::Console), ("rats", LabelSource::Console), ("bats", LabelSource::Api)]
+    {
+        let label = NewLabel { source, ..wrong(1, asked) };
+        let labelled = store.label(project, label, &change_at(NOW)).await.unwrap();
+        assert_eq!(labelled, Some(Labelled::Forbidden));
+    }
+    for (newest, bats, rats) in [(2, true, true), (1, true, false)] {
+        assert_eq!(store.sweep_labels(of(newest), of(10)).await.unwrap(), 2, "a label and a pair");
+        for reopen in [false, true] {
+            if reopen {
+                store.reopen().await;
+            }
+            for (asked, expected) in [("bats", bats), ("rats", rats)] {
+                assert_eq!(pair(&*store, project, asked, "cats").await, expected, "{asked} of {newest}");
+                assert_eq!(pair(&*store, project, "cats", asked).await, expected, "{asked} of {newest}");
+            }
+        }
     }
 }

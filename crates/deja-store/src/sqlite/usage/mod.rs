@@ -1,6 +1,7 @@
 //! Counts, answered from rollups. How they lie: `0002_console.sql`; why: `docs/adr/0010-rollups.md`.
 
 mod record;
+mod sweep;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -171,7 +172,7 @@ impl Usage for SqliteStore {
     }
 
     async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.writer.write(move |connection| Ok(Done::quiet(record::sweep(connection, now, limit)?))).await
+        sweep::sweep(self, now, limit).await
     }
 }
 

@@ -1,10 +1,9 @@
-//! Writing counts, and forgetting old ones.
+//! Writing counts.
 
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroUsize;
 
 use deja_core::analytics::{
-    BatchId, ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, Totals, UsageBatch,
+    BatchId, ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Totals, UsageBatch,
 };
 use deja_core::api_key::KeyUsage;
 use deja_core::clock::Timestamp;
@@ -12,7 +11,7 @@ use deja_core::id::{EntryId, KeyId, ProjectId};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
-use super::super::rows::{limit_of, signed};
+use super::super::rows::signed;
 use super::names;
 use crate::sums::{plus, sums};
 
@@ -135,7 +134,7 @@ impl Rows {
         let mut insert = connection.prepare_cached(
             "INSERT INTO context_labels (project_id, context, label, hour)
              SELECT project_id, ?2, ?3, ?4 FROM projects WHERE project_id = ?1
-             ON CONFLICT (project_id, context) DO UPDATE SET hour = max(hour, excluded.hour)",
+             ON CONFLICT (project_id, context) DO UPDATE SET hour = excluded.hour WHERE hour < excluded.hour",
         )?;
         for ((project, context), label) in &self.contexts {
             insert.execute(params![project.as_bytes(), context.0, label.text, label.hour])?;
@@ -174,32 +173,4 @@ impl Rows {
         }
         Ok(())
     }
-}
-
-/// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
-pub(super) fn sweep(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<u64> {
-    let projects: Vec<[u8; 16]> = connection
-        .prepare_cached("SELECT project_id FROM projects")?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut delete = connection.prepare_cached(
-        "DELETE FROM rollups WHERE (project_id, step, dimensions, period, key_id, model, context) IN
-             (SELECT project_id, step, dimensions, period, key_id, model, context FROM rollups
-              WHERE project_id = ?1 AND step = ?2 AND dimensions = ?3 AND period < ?4 LIMIT ?5)",
-    )?;
-    let (all, mut swept) = (limit_of(limit), 0);
-    for project in projects {
-        for step in Step::ALL {
-            for dimensions in 0..8 {
-                let left = all - swept;
-                let gone =
-                    delete.execute(params![project, step.seconds(), dimensions, step.oldest(now), left])?;
-                swept += gone as i64;
-            }
-        }
-    }
-    let oldest = Step::Hour.oldest(now);
-    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [oldest])?;
-    connection.execute("DELETE FROM recorders WHERE taken < ?1", [Step::Hour.start_of(oldest).as_nanos()])?;
-    Ok(swept.unsigned_abs())
 }
