@@ -145,7 +145,6 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
             expires: None,
         },
         vectors: vec![(vectors.embedder.clone(), vectors.entry(number)?)],
-        max_entries: MOST_ENTRIES,
         replaces: false,
         purges: None,
     })

@@ -152,6 +152,9 @@ words! {
     Off = "off", Standard = "standard", Strict = "strict", Thorough = "thorough",
 }
 
+/// The most entries of a project whose settings do not say.
+pub const DEFAULT_MAX_ENTRIES: u64 = 100_000;
+
 /// The settings of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -200,7 +203,7 @@ impl Default for ProjectSettings {
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
-            max_entries: 100_000,
+            max_entries: DEFAULT_MAX_ENTRIES,
             share_models: false,
             default_threshold: None,
             minimum_threshold: None,

@@ -64,8 +64,6 @@ pub struct NewEntry {
     /// The prompt's vectors and who made them, one of each. Without one the prompt is too long, or the frame takes none
     /// ([`Frame::is_exact`](crate::cache::Frame::is_exact)): found by hash only.
     pub vectors: Vec<(EmbedderId, Embedding)>,
-    /// Entries the project keeps at most, this one included.
-    pub max_entries: u64,
     /// Whether it takes the place of a live twin. A fresh answer was asked for.
     pub replaces: bool,
     /// [`Project::purges`](crate::project::Project::purges) when the request was admitted whose call brought the answer. `None` for

@@ -272,7 +272,6 @@ impl Engine {
             prompt_hash: call.prompt_hash,
             entry: Entry::clone(&entry),
             vectors: call.vector.iter().map(|vector| (embedder.clone(), vector.clone())).collect(),
-            max_entries: call.caller.project.settings.max_entries,
             replaces: call.query.wire.as_ref().is_some_and(|wired| wired.replaces()),
             purges: Some(call.caller.project.purges),
         };

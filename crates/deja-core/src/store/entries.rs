@@ -79,8 +79,8 @@ pub trait Entries: Send + Sync {
 
     /// Stores the entry with its first vector, or neither, and then its other vectors; durable when it returns. A live twin (same scope and
     /// prompt) stays and is returned, unless `new` replaces it; an expired one is replaced. Evicts the project's least recently hit
-    /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one. [`StoreError::Conflict`] if all of the
-    /// cache was purged since [`NewEntry::purges`].
+    /// entries beyond the maximum of its settings as they are now, at most [`EVICTED_AT_ONCE`] of them, never the new one.
+    /// [`StoreError::Conflict`] if all of the cache was purged since [`NewEntry::purges`].
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;
 
     /// Stores many entries, as [`Self::insert`] would one after the other, in fewer transactions. Says of each, in their order,

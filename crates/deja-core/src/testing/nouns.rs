@@ -99,15 +99,7 @@ pub fn entry(id: EntryId, prompt: &str, created: Timestamp) -> Entry {
 /// An entry on its way into a store, without a vector.
 pub fn new_entry(scope: Scope, entry: Entry) -> NewEntry {
     let prompt_hash = PromptHash::of(&entry.prompt);
-    NewEntry {
-        scope,
-        prompt_hash,
-        entry,
-        vectors: Vec::new(),
-        max_entries: 1_000_000,
-        replaces: false,
-        purges: None,
-    }
+    NewEntry { scope, prompt_hash, entry, vectors: Vec::new(), replaces: false, purges: None }
 }
 
 /// A sample of a prompt that the entry answered.

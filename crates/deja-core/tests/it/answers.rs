@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deja_core::cache::{Entry, Frame, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Entry, Frame, NewEntry, Scope};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{NotAllowed, Query, QueryError, Source};
 use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceOrigin};
 use deja_core::project::ProjectSettings;
 use deja_core::provider::Completion;
 use deja_core::store::Entries;
-use deja_core::testing::change;
+use deja_core::testing::{change, new_entry};
 
 use crate::util::{Bench, complete, is_miss, query, unguarded};
 
@@ -175,16 +175,7 @@ async fn another_models_answer_saves_what_the_asked_one_costs_at_its_own_provide
     let mut entry = Entry::clone(&bench.ask("reset|1").await.entry);
     entry.answer.provider = "gone".into();
     let scope = Scope::new(bench.caller.project.id, Frame::query(None, None));
-    let (prompt_hash, max_entries) = (PromptHash::of("reset|1"), 100);
-    let new = NewEntry {
-        scope,
-        prompt_hash,
-        entry,
-        vectors: Vec::new(),
-        max_entries,
-        replaces: true,
-        purges: None,
-    };
+    let new = NewEntry { replaces: true, ..new_entry(scope, entry) };
     bench.store.insert(new).await.unwrap();
     for (model, saved, price) in [
         ("m-x", 500_000, Some(PriceOrigin::Override)),

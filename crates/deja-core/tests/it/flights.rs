@@ -10,9 +10,9 @@ use deja_core::embedding::{EmbedError, EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
-use deja_core::project::{Guard, ProjectSettings};
+use deja_core::project::{Guard, Project, ProjectSettings};
 use deja_core::provider::FailureClass;
-use deja_core::store::{Entries, EntryFilter, Keys, Usage};
+use deja_core::store::{Entries, EntryFilter, Keys, Projects, Usage};
 use deja_core::testing::{change, entry, new_entry};
 
 use crate::util::{Bench, complete, failure, hold, is_miss, query, scope, settle, unguarded, vector};
@@ -455,4 +455,20 @@ async fn an_answer_that_was_asked_for_before_a_purge_is_given_and_not_stored() {
     let caller = bench.store.admit(&bench.caller.key.hash).await.unwrap().unwrap();
     let fresh = bench.engine.query(&caller, query("reset|1")).await.unwrap();
     assert_eq!((fresh.source, bench.entries().await), (Source::Provider(Ok(())), 1));
+}
+
+#[tokio::test]
+async fn an_answer_evicts_by_the_maximum_that_holds_when_it_is_stored() {
+    let bench = Bench::with(ProjectSettings { max_entries: 2, ..unguarded() }, 10).await;
+    let (gate, leader) = bench.lead(query("reset|1")).await;
+    let mut raised = Project::clone(&bench.caller.project);
+    raised.settings.max_entries = 100;
+    assert!(bench.store.update_project(&raised, &change()).await.unwrap());
+    for number in 0..10 {
+        let imported = entry(EntryId::from_bytes([number; 16]), &number.to_string(), bench.clock.now());
+        bench.store.insert(new_entry(scope(raised.id), imported)).await.unwrap();
+    }
+    gate.add_permits(1);
+    leader.await.unwrap().unwrap();
+    assert_eq!(bench.entries().await, 11);
 }

@@ -82,7 +82,9 @@ pub(crate) fn scope() -> Scope {
 }
 
 pub(crate) fn project() -> Project {
-    testing::project(ProjectId::from_bytes([1; 16]), "bench", NOW)
+    let mut project = testing::project(ProjectId::from_bytes([1; 16]), "bench", NOW);
+    project.settings.max_entries = 1 << 40;
+    project
 }
 
 fn prompt(number: u64) -> String {
@@ -98,9 +100,5 @@ pub(crate) fn entry(number: u64, embedding: Embedding) -> NewEntry {
         output_tokens: 120,
         ..entry.answer
     };
-    NewEntry {
-        vectors: vec![(embedder(), embedding)],
-        max_entries: u64::MAX,
-        ..testing::new_entry(scope(), entry)
-    }
+    NewEntry { vectors: vec![(embedder(), embedding)], ..testing::new_entry(scope(), entry) }
 }

@@ -4,6 +4,8 @@
 use deja_core::id::ProjectId;
 use rusqlite::{Connection, params};
 
+use super::entries::remove;
+
 /// The projects that were counted. A temporary table, so that what is rolled back was not counted.
 pub(super) const COUNTED: &str =
     "CREATE TEMP TABLE counted (project_id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;";
@@ -37,7 +39,7 @@ pub(super) fn correct_impossible(connection: &Connection) -> rusqlite::Result<()
 /// Corrects the numbers of projects that have more entries than their settings allow, if they are right. Says how many more each has
 /// than its number said.
 pub(super) fn correct_surplus(connection: &Connection) -> rusqlite::Result<Vec<(ProjectId, i64)>> {
-    correct_where(connection, "entry_count > max(1, json_extract(settings, '$.max_entries'))")
+    correct_where(connection, &format!("{} > 0", remove::over()))
 }
 
 fn correct_where(connection: &Connection, which: &str) -> rusqlite::Result<Vec<(ProjectId, i64)>> {

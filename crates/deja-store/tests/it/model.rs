@@ -18,7 +18,8 @@ use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, 
 
 #[derive(Clone, Debug)]
 enum Step {
-    Insert { scope: usize, prompt: u32, vector: Option<u32>, ttl: Option<i64>, max: u64 },
+    Insert { scope: usize, prompt: u32, vector: Option<u32>, ttl: Option<i64> },
+    KeepAtMost { project: u8, most: u64 },
     Exact { scope: usize, prompt: u32 },
     Nearest { scope: usize, vector: u32, threshold: f64 },
     Delete { entry: u32 },
@@ -59,8 +60,10 @@ fn step() -> impl Strategy<Value = Step> {
     let scope = || prop_oneof![3 => Just(0usize), 1 => 0usize..12];
     let vector = || prop_oneof![0u32..30, 100u32..110];
     prop_oneof![
-        10 => (scope(), 0u32..40, prop::option::weighted(0.9, vector()), prop::option::of(1i64..40), prop_oneof![4 => Just(1000u64), 1 => 1u64..12])
-            .prop_map(|(scope, prompt, vector, ttl, max)| Step::Insert { scope, prompt, vector, ttl, max }),
+        10 => (scope(), 0u32..40, prop::option::weighted(0.9, vector()), prop::option::of(1i64..40))
+            .prop_map(|(scope, prompt, vector, ttl)| Step::Insert { scope, prompt, vector, ttl }),
+        2 => (1u8..3, prop_oneof![1 => Just(1000u64), 1 => 1u64..12])
+            .prop_map(|(project, most)| Step::KeepAtMost { project, most }),
         4 => (scope(), 0u32..40).prop_map(|(scope, prompt)| Step::Exact { scope, prompt }),
         8 => (scope(), vector(), prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(0.85), Just(0.95), Just(1.0)])
             .prop_map(|(scope, vector, threshold)| Step::Nearest { scope, vector, threshold }),
@@ -90,17 +93,21 @@ fn key(number: u8) -> ApiKey {
 async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> String {
     let scopes = scopes();
     match step {
-        Step::Insert { scope, prompt, vector: at, ttl, max } => {
+        Step::Insert { scope, prompt, vector: at, ttl } => {
             let mut new = entry(number, &scopes[*scope], &prompt.to_string());
             new.entry.created = now;
             new.entry.expires = ttl.map(|ttl| Timestamp::from_secs(now.as_secs() + ttl));
             new.vectors = at.map(|at| (EmbedderId::new("e"), vector(at))).into_iter().collect();
-            new.max_entries = *max;
             match store.insert(new).await {
                 Ok(Inserted::New) => "new".to_owned(),
                 Ok(Inserted::Twin(twin)) => format!("twin {twin:?}"),
                 Err(error) => format!("{error}"),
             }
+        }
+        Step::KeepAtMost { project: number, most } => {
+            let mut project = project(*number);
+            project.settings.max_entries = *most;
+            format!("{}", store.update_project(&project, &change()).await.unwrap())
         }
         Step::Exact { scope, prompt } => {
             let hash = PromptHash::of(&prompt.to_string());

@@ -303,6 +303,9 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
     for number in 0..700 {
         replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
     }
+    let mut lowered = project(1);
+    lowered.settings.max_entries = 500;
+    assert!(replicas[0].update_project(&lowered, &change()).await.unwrap());
     let mut holders = Vec::new();
     for number in 700..708 {
         let holder = database.client().await;
@@ -317,8 +320,7 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
     for number in 700..708 {
         let (replica, scope) = (Arc::clone(&replicas[number as usize % 3]), scope.clone());
         callers.spawn(async move {
-            let new = NewEntry { max_entries: 500, ..entry(number, &scope, &number.to_string()) };
-            replica.insert(new).await.unwrap();
+            replica.insert(entry(number, &scope, &number.to_string())).await.unwrap();
         });
     }
     let client = database.client().await;

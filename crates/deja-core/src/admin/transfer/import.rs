@@ -354,7 +354,6 @@ async fn entry(
             expires,
         },
         vectors,
-        max_entries: project.settings.max_entries,
         replaces: false,
         purges: None,
     };

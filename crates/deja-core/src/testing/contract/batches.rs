@@ -7,14 +7,14 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::fixtures::{
-    MANY, NOW, at_angle, chat, embedder, entry, entry_id, exactly, ids, later, near, near_by, project,
+    MANY, NOW, at_angle, chat, embedder, entry, entry_id, exactly, ids, keep_at_most, later, near, near_by,
     project_id, put, recorded, request, scope, turned, with_project,
 };
 use super::{Subject, register};
 use crate::cache::{Frame, Inserted, Kind, NewEntry, Scope};
 use crate::id::{EntryId, ProjectId};
 use crate::store::{Store, StoreError};
-use crate::testing::{MemoryStore, change};
+use crate::testing::MemoryStore;
 
 register!["batches":
     none_is_nothing,
@@ -160,15 +160,15 @@ async fn go_into_the_projects_that_they_are_of(mut store: Subject) {
     }
 }
 
-/// The same entries in the reference store, one by one.
-async fn compare(store: &dyn Store, before: Vec<NewEntry>, new: Vec<NewEntry>) {
+/// The same entries in the reference store, one by one, into a project with this maximum.
+async fn compare(store: &dyn Store, before: Vec<NewEntry>, most: u64, new: Vec<NewEntry>) {
     let reference: Arc<dyn Store> = MemoryStore::new();
-    let of = new[0].scope.project();
-    reference.create_project(&project(1), &change()).await.unwrap();
-    for new in before {
-        for store in [store, &*reference] {
+    let of = with_project(&*reference, 1).await;
+    for store in [store, &*reference] {
+        for new in &before {
             put(store, new.clone()).await;
         }
+        keep_at_most(store, of, most).await;
     }
     for new in &new {
         assert!(matches!(reference.insert(new.clone()).await.unwrap(), Inserted::New));
@@ -178,15 +178,10 @@ async fn compare(store: &dyn Store, before: Vec<NewEntry>, new: Vec<NewEntry>) {
     assert_eq!(store.count(of).await.unwrap(), reference.count(of).await.unwrap());
 }
 
-/// Entries that were made at these seconds, of a project with this maximum.
-fn of_at_most(
-    scope: &Scope,
-    max_entries: u64,
-    numbers: Range<u32>,
-    made: impl Fn(u32) -> i64,
-) -> Vec<NewEntry> {
+/// Entries that were made at these seconds.
+fn made_at(scope: &Scope, numbers: Range<u32>, made: impl Fn(u32) -> i64) -> Vec<NewEntry> {
     let new = numbers.map(|number| {
-        let mut new = NewEntry { max_entries, ..entry(number, scope, &number.to_string()) };
+        let mut new = entry(number, scope, &number.to_string());
         new.entry.created = later(made(number));
         new
     });
@@ -196,17 +191,17 @@ fn of_at_most(
 async fn evict_as_one_after_the_other(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     // Made before, after and between those that are there. The last one is the oldest of all.
-    let before = of_at_most(&scope, 60, 0..50, |number| i64::from(number) * 20);
+    let before = made_at(&scope, 0..50, |number| i64::from(number) * 20);
     let made = |number| if number == 349 { -10_000 } else { i64::from(number * 7919 % 1500) - 200 };
-    compare(&*store, before, of_at_most(&scope, 60, 50..350, made)).await;
+    compare(&*store, before, 60, made_at(&scope, 50..350, made)).await;
     assert_eq!(store.count(scope.project()).await.unwrap(), 60);
     assert!(store.entry(scope.project(), entry_id(349)).await.unwrap().is_some(), "the last one stays");
 }
 
 async fn a_maximum_that_was_lowered_far_is_approached_as_one_after_the_other(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
-    let before = of_at_most(&scope, 1000, 0..200, i64::from);
-    compare(&*store, before, of_at_most(&scope, 3, 200..202, i64::from)).await;
+    let before = made_at(&scope, 0..200, i64::from);
+    compare(&*store, before, 3, made_at(&scope, 200..202, i64::from)).await;
     assert!(store.count(scope.project()).await.unwrap() > 3, "nobody waits for all of it");
 }
 

@@ -48,6 +48,21 @@ pub(super) async fn with_project(store: &dyn Store, number: u32) -> ProjectId {
     project_id(number)
 }
 
+/// Has a project keep so many entries at most.
+pub(super) async fn keep_at_most(store: &dyn Store, id: ProjectId, most: u64) {
+    let projects = store.projects().await.unwrap();
+    let mut project = projects.into_iter().find(|project| project.id == id).unwrap();
+    project.settings.max_entries = most;
+    assert!(store.update_project(&project, &change()).await.unwrap());
+}
+
+/// Stores [`project`], which keeps so many entries at most.
+pub(super) async fn with_project_of_at_most(store: &dyn Store, number: u32, most: u64) -> ProjectId {
+    let id = with_project(store, number).await;
+    keep_at_most(store, id, most).await;
+    id
+}
+
 /// The id of [`operator`].
 pub(super) fn operator_id(number: u32) -> OperatorId {
     OperatorId::from_bytes(bytes(number))

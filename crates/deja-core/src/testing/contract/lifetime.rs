@@ -3,14 +3,14 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    MANY, NOW, assert_found, entry, entry_id, exactly, ids, later, near, project, put, scope, with_project,
+    MANY, NOW, assert_found, entry, entry_id, exactly, ids, keep_at_most, later, near, project_id, put,
+    scope, with_project, with_project_of_at_most,
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
 use crate::cache::{Frame, Inserted, NewEntry, Scope};
 use crate::id::ProjectId;
 use crate::store::{EVICTED_AT_ONCE, Store};
-use crate::testing::change;
 
 register!["lifetime":
     expired_are_not_served,
@@ -24,6 +24,7 @@ register!["lifetime":
     eviction_counts_one_project_only,
     eviction_makes_no_room_for_a_twin,
     a_smaller_maximum_evicts_many,
+    a_larger_maximum_holds_at_once,
     a_maximum_that_was_lowered_far_is_reached_by_the_sweep,
     a_sweep_brings_all_projects_to_their_maximum_while_entries_expire,
 ];
@@ -97,17 +98,17 @@ async fn hit(store: &dyn Store, project: ProjectId, number: u32, at: i64) {
     store.record(&batch).await.unwrap();
 }
 
-fn of_at_most(number: u32, scope: &Scope, max_entries: u64) -> NewEntry {
+/// An entry that is as old as its number says.
+fn aged(number: u32, scope: &Scope) -> NewEntry {
     let mut new = entry(number, scope, &number.to_string());
     new.entry.created = later(i64::from(number));
-    new.max_entries = max_entries;
     new
 }
 
 async fn eviction_takes_the_least_recently_hit(mut store: Subject) {
-    let scope = scope(with_project(&*store, 1).await);
+    let scope = scope(with_project_of_at_most(&*store, 1, 4).await);
     for number in 1..=4 {
-        put(&*store, of_at_most(number, &scope, 4)).await;
+        put(&*store, aged(number, &scope)).await;
     }
     // By last use: 3 (3), 4 (4), 1 (50), 2 (60). A hit from the past takes nothing back.
     for (number, at) in [(2, 60), (1, 50), (2, 1), (3, 1)] {
@@ -115,47 +116,49 @@ async fn eviction_takes_the_least_recently_hit(mut store: Subject) {
     }
     store.reopen().await;
     for (number, left) in [(5, vec![1, 2, 4, 5]), (6, vec![1, 2, 5, 6]), (7, vec![1, 2, 6, 7])] {
-        put(&*store, of_at_most(number, &scope, 4)).await;
+        put(&*store, aged(number, &scope)).await;
         let found = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
         assert_eq!(found, left.into_iter().map(entry_id).collect::<Vec<_>>());
     }
     hit(&*store, scope.project(), 6, 70).await;
-    put(&*store, of_at_most(8, &scope, 2)).await;
+    keep_at_most(&*store, scope.project(), 2).await;
+    put(&*store, aged(8, &scope)).await;
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(6), entry_id(8)]);
 }
 
 async fn a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep(store: Subject) {
-    let scope = scope(with_project(&*store, 1).await);
+    let scope = scope(with_project_of_at_most(&*store, 1, 3).await);
     for number in 1..=3 {
-        put(&*store, of_at_most(number, &scope, 3)).await;
+        put(&*store, aged(number, &scope)).await;
     }
     for (number, at) in [(1, 1_000_000), (2, 2_000_000)] {
         hit(&*store, scope.project(), number, at).await;
     }
     assert_eq!(store.sweep(later(10), MANY).await.unwrap(), 0);
     for (number, left) in [(11, [1, 2, 11]), (12, [2, 11, 12]), (13, [11, 12, 13])] {
-        put(&*store, of_at_most(number, &scope, 3)).await;
+        put(&*store, aged(number, &scope)).await;
         assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), left.map(entry_id), "with {number}");
     }
 }
 
 async fn eviction_never_takes_the_new_one(store: Subject) {
-    let scope = scope(with_project(&*store, 1).await);
-    put(&*store, of_at_most(9, &scope, 1)).await;
+    let scope = scope(with_project_of_at_most(&*store, 1, 1).await);
+    put(&*store, aged(9, &scope)).await;
     hit(&*store, scope.project(), 9, 100).await;
     // Older than the one that is there, and stored later.
-    put(&*store, of_at_most(1, &scope, 1)).await;
+    put(&*store, aged(1, &scope)).await;
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(1)]);
-    put(&*store, of_at_most(2, &scope, 0)).await;
+    keep_at_most(&*store, scope.project(), 0).await;
+    put(&*store, aged(2, &scope)).await;
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(2)]);
 }
 
 async fn eviction_hides_from_nearest_and_exact(mut store: Subject) {
-    let project = with_project(&*store, 1).await;
+    let project = with_project_of_at_most(&*store, 1, 1).await;
     // The limit is the project's, so the evicted one may be in another scope.
     let (here, there) = (scope(project), Scope::new(project, Frame::query(Some("m"), Some("c"))));
-    put(&*store, of_at_most(1, &there, 1)).await;
-    put(&*store, of_at_most(2, &here, 1)).await;
+    put(&*store, aged(1, &there)).await;
+    put(&*store, aged(2, &here)).await;
     assert_found(&*store, &there, "1", NOW, false).await;
     store.reopen().await;
     assert_found(&*store, &there, "1", NOW, false).await;
@@ -164,22 +167,22 @@ async fn eviction_hides_from_nearest_and_exact(mut store: Subject) {
 }
 
 async fn eviction_counts_one_project_only(store: Subject) {
-    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
-    put(&*store, of_at_most(1, &scope(one), 1)).await;
+    let one = with_project_of_at_most(&*store, 1, 1).await;
+    let two = with_project_of_at_most(&*store, 2, 2).await;
+    put(&*store, aged(1, &scope(one))).await;
     for number in [2, 3] {
-        put(&*store, of_at_most(number, &scope(two), 2)).await;
+        put(&*store, aged(number, &scope(two))).await;
     }
     assert_found(&*store, &scope(one), "1", NOW, true).await;
     assert_eq!(store.count(two).await.unwrap(), 2);
 }
 
 async fn eviction_makes_no_room_for_a_twin(store: Subject) {
-    let scope = scope(with_project(&*store, 1).await);
+    let scope = scope(with_project_of_at_most(&*store, 1, 2).await);
     for number in [1, 2] {
-        put(&*store, of_at_most(number, &scope, 2)).await;
+        put(&*store, aged(number, &scope)).await;
     }
-    let twin = NewEntry { max_entries: 2, ..entry(3, &scope, "2") };
-    assert!(matches!(store.insert(twin).await.unwrap(), Inserted::Twin(_)));
+    assert!(matches!(store.insert(entry(3, &scope, "2")).await.unwrap(), Inserted::Twin(_)));
     assert_eq!(store.count(scope.project()).await.unwrap(), 2);
     assert_found(&*store, &scope, "1", NOW, true).await;
 }
@@ -187,37 +190,51 @@ async fn eviction_makes_no_room_for_a_twin(store: Subject) {
 async fn a_smaller_maximum_evicts_many(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=20 {
-        put(&*store, of_at_most(number, &scope, 100)).await;
+        put(&*store, aged(number, &scope)).await;
     }
-    put(&*store, of_at_most(21, &scope, 3)).await;
+    keep_at_most(&*store, scope.project(), 3).await;
+    put(&*store, aged(21, &scope)).await;
     store.reopen().await;
     let left = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(19), entry_id(20), entry_id(21)]);
 }
 
-async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut store: Subject) {
-    let mut lowered = project(1);
-    store.create_project(&lowered, &change()).await.unwrap();
-    let (other, one) = (with_project(&*store, 2).await, scope(lowered.id));
-    put(&*store, of_at_most(500, &scope(other), 100)).await;
-    for number in 1..=100 {
-        put(&*store, of_at_most(number, &one, 100)).await;
+async fn a_larger_maximum_holds_at_once(store: Subject) {
+    let scope = scope(with_project_of_at_most(&*store, 1, 2).await);
+    let waiting: Vec<_> = (1..=4).map(|number| aged(number, &scope)).collect();
+    for new in &waiting[..3] {
+        put(&*store, new.clone()).await;
     }
-    hit(&*store, lowered.id, 1, 450).await;
-    put(&*store, of_at_most(101, &one, 3)).await;
-    assert_eq!(store.count(lowered.id).await.unwrap(), 101 - EVICTED_AT_ONCE, "nobody waits for all of it");
+    assert_eq!(store.count(scope.project()).await.unwrap(), 2);
+    keep_at_most(&*store, scope.project(), 500).await;
+    let many = (100..400).map(|number| aged(number, &scope)).collect();
+    assert!(store.insert_all(many).await.into_iter().all(|stored| stored.unwrap()));
+    put(&*store, waiting[3].clone()).await;
+    assert_eq!(store.count(scope.project()).await.unwrap(), 303);
+    keep_at_most(&*store, scope.project(), 301).await;
+    assert!(store.insert_all(vec![aged(401, &scope)]).await.into_iter().all(|stored| stored.unwrap()));
+    assert_eq!(store.count(scope.project()).await.unwrap(), 301);
+}
+
+async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut store: Subject) {
+    let (lowered, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let one = scope(lowered);
+    put(&*store, aged(500, &scope(other))).await;
+    for number in 1..=100 {
+        put(&*store, aged(number, &one)).await;
+    }
+    hit(&*store, lowered, 1, 450).await;
+    keep_at_most(&*store, lowered, 3).await;
+    put(&*store, aged(101, &one)).await;
+    assert_eq!(store.count(lowered).await.unwrap(), 101 - EVICTED_AT_ONCE, "nobody waits for all of it");
     let now = later(501);
-    assert_eq!(store.sweep(now, MANY).await.unwrap(), 0, "the settings allow more");
-    lowered.settings.max_entries = 3;
-    assert!(store.update_project(&lowered, &change()).await.unwrap());
     let five = NonZeroUsize::new(5).unwrap();
     assert_eq!(store.sweep(now, five).await.unwrap(), 5);
     store.reopen().await;
     while store.sweep(now, five).await.unwrap() > 0 {}
     let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
     assert_eq!(left, [1, 100, 101].map(entry_id), "by last use");
-    lowered.settings.max_entries = 2;
-    assert!(store.update_project(&lowered, &change()).await.unwrap());
+    keep_at_most(&*store, lowered, 2).await;
     assert_eq!(store.sweep(now, five).await.unwrap(), 1, "one too many is one too many");
     assert_eq!(ids(&near(&*store, &one, 0.0, 0.0, NOW).await), [1, 101].map(entry_id));
     assert_eq!(store.count(other).await.unwrap(), 1);
@@ -228,22 +245,20 @@ async fn a_sweep_brings_all_projects_to_their_maximum_while_entries_expire(store
     for number in 1..=2 {
         put(&*store, expiring(number, &busy, &number.to_string(), i64::from(number))).await;
     }
-    let mut lowered = [1, 2, 3].map(project);
-    for (place, project) in (1..).zip(&mut lowered) {
-        store.create_project(project, &change()).await.unwrap();
+    for place in 1..=3 {
+        let project = with_project(&*store, place).await;
         for number in 1..=6 {
             // Some of what is beyond the maximum expires as well.
-            let mut new = of_at_most(place * 100 + number, &scope(project.id), 100);
+            let mut new = aged(place * 100 + number, &scope(project));
             new.entry.expires = (number == 1).then(|| later(1));
             put(&*store, new).await;
         }
-        project.settings.max_entries = 2;
-        assert!(store.update_project(project, &change()).await.unwrap());
+        keep_at_most(&*store, project, 2).await;
     }
     // One entry of the busy project. Of each other project the expired one, and three of five.
     assert_eq!(store.sweep(later(1), MANY).await.unwrap(), 1 + 3 * (1 + 3));
-    for project in &lowered {
-        assert_eq!(store.count(project.id).await.unwrap(), 2);
+    for place in 1..=3 {
+        assert_eq!(store.count(project_id(place)).await.unwrap(), 2);
     }
     assert_eq!(store.count(busy.project()).await.unwrap(), 1);
     let two = NonZeroUsize::new(2).unwrap();

@@ -158,9 +158,9 @@ impl Entries for MemoryStore {
         {
             return Ok(Inserted::Twin(Arc::clone(&twin.entry)));
         }
-        if !state.projects.contains_key(&project) {
+        let Some(most) = state.projects.get(&project).map(|project| project.settings.max_entries) else {
             return Err(StoreError::Conflict(format!("no project {project} for the entry")));
-        }
+        };
         let id = (project, new.entry.id);
         if state.entries.get(&id).is_some_and(|stored| !same(stored)) {
             return Err(StoreError::Conflict(format!("the entry {}", new.entry.id)));
@@ -176,7 +176,7 @@ impl Entries for MemoryStore {
             entry: Arc::new(new.entry),
         };
         state.entries.insert(id, stored);
-        let over = state.count(project).saturating_sub(new.max_entries.max(1)).min(EVICTED_AT_ONCE);
+        let over = state.count(project).saturating_sub(most.max(1)).min(EVICTED_AT_ONCE);
         state.evict(project, over, Some(id.1));
         Ok(Inserted::New)
     }

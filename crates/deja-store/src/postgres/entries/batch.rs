@@ -2,6 +2,7 @@
 //! stored so is stored alone, which tells what.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use deja_core::cache::{Inserted, NewEntry};
 use deja_core::clock::Timestamp;
@@ -16,7 +17,7 @@ use super::super::fault::is_deadlock;
 use super::super::rows::{get, id, signed, to_json, uuid};
 use super::super::vectors;
 use super::insert::insert;
-use super::{count_of, surplus};
+use super::surplus;
 
 /// Entries of one transaction at most. Until its end whoever stores the same prompt waits: half a second and more beside a graph.
 const ROWS: usize = 128;
@@ -48,9 +49,11 @@ const VECTORS: &str = "
     FROM unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[], $7::integer[], $8::halfvec[]) AS given";
 
 /// Counts $2 entries, of which $3 is the last, and evicts as many at most: any but the last. Says whether more are too much.
-const COUNT: &str = "
+static COUNT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "
     WITH counts AS (
-        SELECT coalesce(sum(entries), 0)::bigint + $2::bigint - $4::bigint AS over
+        SELECT coalesce(sum(entries), 0)::bigint + $2::bigint - {} AS over
         FROM entry_counts WHERE project_id = $1),
     oldest AS MATERIALIZED (
         SELECT entry_id FROM entries WHERE project_id = $1 AND entry_id <> $3::uuid
@@ -63,7 +66,10 @@ const COUNT: &str = "
         INSERT INTO entry_counts AS t (project_id, slot, entries)
         SELECT $1, pg_backend_pid() & 15, $2::bigint - (SELECT count(*) FROM evicted)
         ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)
-    SELECT over > $2::bigint FROM counts";
+    SELECT coalesce(over > $2::bigint, false) FROM counts",
+        surplus::most()
+    )
+});
 
 const TWINS: &str = "
     SELECT given.entry_id
@@ -74,7 +80,7 @@ const TWINS: &str = "
 /// Stores these entries as [`insert`] would one after the other, and says of each whether it is stored, or has a live twin.
 pub(super) async fn insert_all(store: &PostgresStore, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
     let (mut known, mut down) = (HashMap::new(), None);
-    for run in firsts(&new).chunk_by(|one, next| place(one) == place(next)) {
+    for run in firsts(&new).chunk_by(|one, next| one.scope.project() == next.scope.project()) {
         for became in put_run(&store.connections, run).await {
             match became {
                 Ok(became) => known.extend(became),
@@ -124,22 +130,17 @@ fn firsts(new: &[NewEntry]) -> Vec<&NewEntry> {
     new.iter().filter(is_first).collect()
 }
 
-/// What those have in common that go into one transaction.
-fn place(new: &NewEntry) -> (ProjectId, u64) {
-    (new.scope.project(), new.max_entries)
-}
-
 /// What an entry became: whether it is stored, or has a live twin.
 type Became = ((ProjectId, EntryId), bool);
 
 /// Stores the entries of a project in parts: side by side if there is room for all, because which entries are evicted depends on the
 /// order in which others come.
 async fn put_run(connections: &Connections, run: &[&NewEntry]) -> Vec<Result<Vec<Became>, StoreError>> {
-    let Some((project, most)) = run.first().map(|new| place(new)) else { return Vec::new() };
+    let Some(project) = run.first().map(|new| new.scope.project()) else { return Vec::new() };
     let connections = connections.of(project);
-    let at_once = match count_of(&connections, project).await {
-        Ok(count) if count + run.len() as u64 <= most => SIDE_BY_SIDE,
-        Ok(_) => 1,
+    let at_once = match surplus::has_room(&connections, project, run.len()).await {
+        Ok(true) => SIDE_BY_SIDE,
+        Ok(false) => 1,
         Err(error) => return vec![Err(error)],
     };
     let mut parts = Vec::new();
@@ -180,14 +181,9 @@ async fn store(
     };
     put_vectors(&mut transaction, project, &new).await?;
     let count = new.len() as u64;
-    let params: Params<'_> = &[
-        &uuid(project.as_bytes()),
-        &signed(count),
-        &uuid(last.entry.id.as_bytes()),
-        &signed(last.max_entries.max(1)),
-    ];
+    let params: Params<'_> = &[&uuid(project.as_bytes()), &signed(count), &uuid(last.entry.id.as_bytes())];
     // Right before the end: a sixteenth of the others who store wait for this row.
-    let counted = transaction.query(COUNT, params).await?;
+    let counted = transaction.query(&COUNT, params).await?;
     transaction.commit().await?;
     if counted.first().map_or(Ok(false), |row| get(row, 0))? {
         surplus::evict_behind(connections, last, count * (EVICTED_AT_ONCE - 1)).await;

@@ -1,7 +1,7 @@
 //! Storing an entry with its vector, the count, the eviction and the end of a claim: one statement, so all of it or
 //! nothing, and one round trip. Where it takes the place of a twin, that goes in the same transaction.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use deja_core::cache::{Entry, Inserted, NewEntry};
 use deja_core::clock::Timestamp;
@@ -22,8 +22,10 @@ const ATTEMPTS: u32 = 5;
 /// `stored` has no row if there is a twin; the claim stays then. What is evicted is chosen from what was there before
 /// the statement, so the new entry is never among it; one that another statement holds is passed over. One goes at most:
 /// otherwise all who insert at a time would each take away what is too much.
-const INSERT: &str = "
-    WITH call AS (SELECT $26::bigint IS NULL OR was_purged($1, $26) AS may_store),
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "
+    WITH call AS (SELECT $19::bigint IS NULL OR was_purged($1, $19) AS may_store),
     stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
                              input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
@@ -36,7 +38,7 @@ const INSERT: &str = "
         INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
         SELECT $1, $2, $3, $5, $6, $16::text, $17::integer, $18::halfvec FROM stored WHERE $16::text IS NOT NULL),
     counts AS (
-        SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS over
+        SELECT coalesce(sum(entries), 0)::bigint + 1 - {} AS over
         FROM entry_counts WHERE project_id = $1),
     oldest AS MATERIALIZED (
         SELECT entry_id FROM entries WHERE project_id = $1 AND EXISTS (SELECT FROM stored)
@@ -53,8 +55,11 @@ const INSERT: &str = "
         DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $20
                                   AND EXISTS (SELECT FROM stored)
         RETURNING waited_for)
-    SELECT EXISTS (SELECT FROM stored), (SELECT over > 1 FROM counts), (SELECT may_store FROM call),
-           (SELECT pg_notify('deja_flights', $21) FROM released WHERE waited_for)";
+    SELECT EXISTS (SELECT FROM stored), (SELECT coalesce(over > 1, false) FROM counts), (SELECT may_store FROM call),
+           (SELECT pg_notify('deja_flights', $21) FROM released WHERE waited_for)",
+        surplus::most()
+    )
+});
 
 /// What became of an entry.
 #[derive(Default)]
@@ -156,20 +161,19 @@ async fn put(
         &embedder,
         &dimension,
         &vector,
-        &signed(new.max_entries.max(1)),
+        &new.purges.map(signed),
         &owner.map(|owner| uuid(owner.as_bytes())),
         &payload(&new.prompt_hash),
         &frame.kind().as_str(),
         &parameters,
         &frame.is_exact(),
         &answer.record.as_deref(),
-        &new.purges.map(signed),
     ];
     let what =
         || format!("the entry {} is there already, or project {} is not", entry.id, new.scope.project());
     let rows = match transaction {
-        Some(transaction) => transaction.query(INSERT, params).await,
-        None => connections.query(INSERT, params).await,
+        Some(transaction) => transaction.query(&INSERT, params).await,
+        None => connections.query(&INSERT, params).await,
     };
     let rows = rows.map_err(|error| conflict(error, what))?;
     let Some(row) = rows.first() else { return Ok(Put::default()) };

@@ -118,7 +118,7 @@ pub(super) async fn swept(
     if removed >= at_most {
         return Ok(removed);
     }
-    let over = "SELECT project_id, most
+    let over = "SELECT project_id
                 FROM (SELECT p.project_id, greatest((p.settings::json->>'max_entries')::bigint, 1) AS most,
                              sum(c.entries) AS entries
                       FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
@@ -130,7 +130,7 @@ pub(super) async fn swept(
             break;
         }
         let project = ProjectId::from_bytes(id(&row, 0)?);
-        removed += surplus::evict(connections, project, count(&row, 1)?, None, left).await?;
+        removed += surplus::evict(connections, project, None, left).await?;
     }
     Ok(removed)
 }

@@ -45,7 +45,7 @@ pub(super) fn insert(
         put_vector(connection, row, number, Some(&vector))?;
         stored.push((number, vector));
     }
-    let (evicted, more) = evict(connection, &memory, &new, row)?;
+    let (evicted, more) = evict(connection, &memory, new.scope.project(), row)?;
     gone.extend(evicted);
 
     Ok(Done::then(Inserted::New, move || {
@@ -196,19 +196,17 @@ pub(in super::super) fn put_vector(
 fn evict(
     connection: &Connection,
     memory: &Memory,
-    new: &NewEntry,
+    project: ProjectId,
     row: Row,
 ) -> rusqlite::Result<(Vec<Gone>, i64)> {
-    let project = new.scope.project();
-    let count: i64 = connection
-        .prepare_cached("SELECT entry_count FROM projects WHERE project_id = ?1")?
+    let over: i64 = connection
+        .prepare_cached(&format!("SELECT {} FROM projects WHERE project_id = ?1", remove::over()))?
         .query_row([project.as_bytes()], |row| row.get(0))?;
-    let most = signed(new.max_entries.max(1));
-    if count <= most {
+    if over <= 0 {
         return Ok((Vec::new(), 0));
     }
     let more = counts::correct(connection, project)?;
-    let over = (count + more - most).clamp(0, signed(EVICTED_AT_ONCE));
+    let over = (over + more).clamp(0, signed(EVICTED_AT_ONCE));
     let rows = connection
         .prepare_cached(
             "SELECT entry FROM entries WHERE project_id = ?1 AND entry <> ?2

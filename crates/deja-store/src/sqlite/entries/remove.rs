@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
+use deja_core::project::DEFAULT_MAX_ENTRIES;
 use deja_core::store::EntryFilter;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -143,12 +144,19 @@ pub(super) fn expired(
         .collect()
 }
 
+/// How many entries a project has beyond what its settings allow.
+pub(in super::super) fn over() -> String {
+    format!("entry_count - max(1, coalesce(json_extract(settings, '$.max_entries'), {DEFAULT_MAX_ENTRIES}))")
+}
+
 /// The least recently used entries of projects that have more than their settings allow, and were counted.
 pub(super) fn surplus(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<Row>> {
-    let mut over = connection.prepare_cached(
-        "SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS over
-         FROM projects WHERE over > 0 AND project_id IN (SELECT project_id FROM temp.counted)",
-    )?;
+    let sql = format!(
+        "SELECT project_id, {} AS over FROM projects
+         WHERE over > 0 AND project_id IN (SELECT project_id FROM temp.counted)",
+        over()
+    );
+    let mut over = connection.prepare_cached(&sql)?;
     let mut oldest = connection.prepare_cached(
         "SELECT entry FROM entries WHERE project_id = ?1 ORDER BY last_used, entry_id LIMIT ?2",
     )?;

@@ -430,7 +430,6 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
                 expires: None,
             },
             vectors: Vec::new(),
-            max_entries: 100,
             replaces: false,
             purges: None,
         };
