@@ -145,6 +145,7 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
             expires: None,
         },
         vectors: vec![(vectors.embedder.clone(), vectors.entry(number)?)],
+        now: created,
         replaces: false,
         purges: None,
     })

@@ -64,6 +64,8 @@ pub struct NewEntry {
     /// The prompt's vectors and who made them, one of each. Without one the prompt is too long, or the frame takes none
     /// ([`Frame::is_exact`](crate::cache::Frame::is_exact)): found by hash only.
     pub vectors: Vec<(EmbedderId, Embedding)>,
+    /// The time now, when it is stored. An entry of an import was made long before, and a twin may have expired since.
+    pub now: Timestamp,
     /// Whether it takes the place of a live twin. A fresh answer was asked for.
     pub replaces: bool,
     /// [`Project::purges`](crate::project::Project::purges) when the request was admitted whose call brought the answer. `None` for

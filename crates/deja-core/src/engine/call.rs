@@ -272,6 +272,7 @@ impl Engine {
             prompt_hash: call.prompt_hash,
             entry: Entry::clone(&entry),
             vectors: call.vector.iter().map(|vector| (embedder.clone(), vector.clone())).collect(),
+            now: self.parts.clock.now(),
             replaces: call.query.wire.as_ref().is_some_and(|wired| wired.replaces()),
             purges: Some(call.caller.project.purges),
         };

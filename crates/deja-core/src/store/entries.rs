@@ -78,7 +78,7 @@ pub trait Entries: Send + Sync {
     async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// Stores the entry with its first vector, or neither, and then its other vectors; durable when it returns. A live twin (same scope and
-    /// prompt) stays and is returned, unless `new` replaces it; an expired one is replaced. Evicts the project's least recently hit
+    /// prompt) stays and is returned, unless `new` replaces it; one that expired by [`NewEntry::now`] is replaced. Evicts the project's least recently hit
     /// entries beyond the maximum of its settings as they are now, at most [`EVICTED_AT_ONCE`] of them, never the new one.
     /// [`StoreError::Conflict`] if all of the cache was purged since [`NewEntry::purges`].
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;

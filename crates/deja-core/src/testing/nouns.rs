@@ -96,10 +96,11 @@ pub fn entry(id: EntryId, prompt: &str, created: Timestamp) -> Entry {
     Entry { id, prompt: prompt.to_owned(), model: "m".to_owned(), answer, created, expires: None }
 }
 
-/// An entry on its way into a store, without a vector.
+/// An entry on its way into a store, without a vector. It is stored when it was made.
 pub fn new_entry(scope: Scope, entry: Entry) -> NewEntry {
     let prompt_hash = PromptHash::of(&entry.prompt);
-    NewEntry { scope, prompt_hash, entry, vectors: Vec::new(), replaces: false, purges: None }
+    let now = entry.created;
+    NewEntry { scope, prompt_hash, entry, vectors: Vec::new(), now, replaces: false, purges: None }
 }
 
 /// A sample of a prompt that the entry answered.

@@ -95,7 +95,7 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
     match step {
         Step::Insert { scope, prompt, vector: at, ttl } => {
             let mut new = entry(number, &scopes[*scope], &prompt.to_string());
-            new.entry.created = now;
+            (new.entry.created, new.now) = (now, now);
             new.entry.expires = ttl.map(|ttl| Timestamp::from_secs(now.as_secs() + ttl));
             new.vectors = at.map(|at| (EmbedderId::new("e"), vector(at))).into_iter().collect();
             match store.insert(new).await {

@@ -117,7 +117,7 @@ async fn a_claim_is_given_up_with_the_answer_that_takes_an_expired_ones_place() 
     let (holder, looker) = (database.client().await, database.client().await);
     holder.batch_execute("BEGIN; SELECT FROM entries FOR UPDATE").await.unwrap();
     let mut new = entry(2, &scope, "asked");
-    new.entry.created = late;
+    (new.entry.created, new.now) = (late, late);
     let storing = async { claims.store_and_release(new, first).await.unwrap() };
     let meanwhile = async {
         let waits = "SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)

@@ -19,7 +19,6 @@ use crate::admin::names::{models_of, name_of, shown};
 use crate::admin::{Acting, AdminError, projects, providers};
 use crate::api_key::{ApiKey, KeyHash};
 use crate::cache::{Answer, Entry, Kind, NewEntry, PromptHash};
-use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
 use crate::project::{Project, Slug};
 use crate::provider::ProviderConfig;
@@ -334,6 +333,7 @@ async fn entry(
     let vectors = record.vector.into_iter().chain(record.more_vectors).map(vector);
     // One of each embedder, the last one of the line.
     let vectors = vectors.collect::<Result<BTreeMap<_, _>, _>>()?.into_iter().collect();
+    let now = by.now();
     let new = NewEntry {
         scope: project.scope_of(record.kind, &record.model, record.context.as_deref(), record.parameters),
         prompt_hash,
@@ -354,10 +354,10 @@ async fn entry(
             expires,
         },
         vectors,
+        now,
         replaces: false,
         purges: None,
     };
-    let now: Timestamp = by.now();
     Ok(new.entry.is_live(now).then_some(Arrived { slug: record.project, new }))
 }
 

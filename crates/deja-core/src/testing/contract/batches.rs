@@ -106,7 +106,7 @@ async fn one_that_is_not_stored_keeps_no_other_from_it(mut store: Subject) {
     put(&*store, entry(3, &here, "to be replaced")).await;
     let of_nobody = scope(project_id(9));
     let mut fresh = entry(12, &here, "ended");
-    fresh.entry.created = later(10);
+    fresh.now = later(10);
     let two = ["another", "e"].map(|by| (embedder(by), at_angle(0.0))).to_vec();
     let new = vec![
         (entry(10, &here, "first"), "stored"),

@@ -49,10 +49,11 @@ async fn expired_are_not_served(mut store: Subject) {
 async fn expired_twins_are_replaced(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, expiring(1, &scope, "hello", 10)).await;
+    // Made before the other one expired, as those of an import are.
     let mut new = expiring(2, &scope, "hello", 30);
-    new.entry.created = later(9);
+    new.now = later(9);
     assert!(matches!(store.insert(new.clone()).await.unwrap(), Inserted::Twin(_)), "it is live");
-    new.entry.created = later(10);
+    new.now = later(10);
     let second = put(&*store, new).await;
     store.reopen().await;
     assert_eq!(exactly(&*store, &scope, "hello", later(11)).await, Some(second));

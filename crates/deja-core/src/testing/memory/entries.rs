@@ -152,7 +152,7 @@ impl Entries for MemoryStore {
             return Err(StoreError::Conflict(format!("the cache of project {project} was purged since")));
         }
         let same = |stored: &Stored| stored.scope == new.scope && stored.prompt_hash == new.prompt_hash;
-        let live_twin = |stored: &&Stored| same(stored) && stored.entry.is_live(new.entry.created);
+        let live_twin = |stored: &&Stored| same(stored) && stored.entry.is_live(new.now);
         if !new.replaces
             && let Some(twin) = state.entries.values().find(live_twin)
         {

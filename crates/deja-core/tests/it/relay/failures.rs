@@ -165,7 +165,7 @@ async fn spoil(bench: &Bench, relay: &Relay, record: Option<&'static [u8]>) -> E
     let id = entry.id;
     let mut vectors = vec![(bench.embedder.id().clone(), vector(&identity.text))];
     vectors.retain(|_| identity.mode == Mode::Semantic);
-    let new = NewEntry { scope, prompt_hash, entry, vectors, replaces: true, purges: None };
+    let new = NewEntry { scope, prompt_hash, entry, vectors, now, replaces: true, purges: None };
     assert!(matches!(bench.store.insert(new).await.unwrap(), Inserted::New));
     id
 }

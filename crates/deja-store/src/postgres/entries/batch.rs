@@ -73,9 +73,9 @@ static COUNT: LazyLock<String> = LazyLock::new(|| {
 
 const TWINS: &str = "
     SELECT given.entry_id
-    FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[]) AS given (entry_id, scope_key, prompt_hash, created)
+    FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[]) AS given (entry_id, scope_key, prompt_hash, now)
          JOIN entries e ON e.project_id = $1 AND e.scope_key = given.scope_key AND e.prompt_hash = given.prompt_hash
-                           AND (e.expires IS NULL OR e.expires > given.created)";
+                           AND (e.expires IS NULL OR e.expires > given.now)";
 
 /// Stores these entries as [`insert`] would one after the other, and says of each whether it is stored, or has a live twin.
 pub(super) async fn insert_all(store: &PostgresStore, new: Vec<NewEntry>) -> Vec<Result<bool, StoreError>> {
@@ -257,7 +257,7 @@ async fn twins(
         &column(part, |new| uuid(new.entry.id.as_bytes())),
         &column(part, |new| new.scope.key().0.to_vec()),
         &column(part, |new| new.prompt_hash.0.as_slice()),
-        &column(part, |new| new.entry.created.as_nanos()),
+        &column(part, |new| new.now.as_nanos()),
     ];
     ids(&connections.query(TWINS, params).await?)
 }

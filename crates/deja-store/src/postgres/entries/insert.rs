@@ -201,7 +201,7 @@ async fn live_twin(
         &project,
         &scope_key.as_slice(),
         &new.prompt_hash.0.as_slice(),
-        &new.entry.created.as_nanos(),
+        &new.now.as_nanos(),
         &owner.map(|owner| uuid(owner.as_bytes())),
         &payload(&new.prompt_hash),
     ];

@@ -41,18 +41,13 @@ pub(super) fn total(rows: &[Row]) -> Result<u64, StoreError> {
     rows.first().map_or(Ok(0), |row| count(row, 0))
 }
 
-/// The entry of a scope and prompt, if it expired before `new` was made or `new` replaces it.
+/// The entry of a scope and prompt, if it expired before now or `new` replaces it.
 pub(super) async fn twin_of(transaction: &mut Transaction, new: &NewEntry) -> Result<u64, StoreError> {
     let choose = "SELECT project_id, entry_id FROM entries
                   WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND (expires <= $4 OR $5) FOR UPDATE";
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
-    let params: Params<'_> = &[
-        &project,
-        &scope_key.as_slice(),
-        &new.prompt_hash.0.as_slice(),
-        &new.entry.created.as_nanos(),
-        &new.replaces,
-    ];
+    let params: Params<'_> =
+        &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice(), &new.now.as_nanos(), &new.replaces];
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
     total(&transaction.query(&sql, params).await?)
 }

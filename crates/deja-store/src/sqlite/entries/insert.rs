@@ -31,7 +31,7 @@ pub(super) fn insert(
     let mut gone = Vec::new();
     let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash)?;
     if let Some((row, expires)) = twin {
-        if !new.replaces && expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
+        if !new.replaces && expires.is_none_or(|expires| new.now.as_nanos() < expires) {
             let twin = texts::read(connection, row)?;
             let (twin, _) = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
             return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));

@@ -430,6 +430,7 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
                 expires: None,
             },
             vectors: Vec::new(),
+            now: SystemClock.now(),
             replaces: false,
             purges: None,
         };
