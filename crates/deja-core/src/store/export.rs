@@ -11,7 +11,7 @@ use crate::embedding::{EmbedderId, Embedding};
 use crate::id::{EntryId, ProjectId};
 use crate::store::StoreError;
 
-/// Bytes of prompts, answers and their records after which a page of an export ends.
+/// Bytes of prompts, contexts, parameters, answers and their records after which a page of an export ends.
 pub const PAGE_BYTES: usize = 4 << 20;
 
 /// A place in a project's entries, by age.
@@ -50,7 +50,9 @@ impl WholeEntry {
     /// Its bytes, as far as they count for a page.
     pub fn bytes(&self) -> usize {
         let Entry { prompt, answer, .. } = &self.entry;
-        prompt.len() + answer.text.len() + answer.record.as_ref().map_or(0, Bytes::len)
+        let scope = self.context.as_ref().map_or(0, String::len)
+            + self.parameters.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        scope + prompt.len() + answer.text.len() + answer.record.as_ref().map_or(0, Bytes::len)
     }
 
     /// Its place in the order of an export.

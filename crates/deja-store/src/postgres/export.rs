@@ -28,7 +28,8 @@ impl Export for PostgresStore {
         // Which entries first, by their lengths alone: no text is read that the page has no room for.
         let sql = format!(
             "WITH live AS (
-                 SELECT entry_id, created, octet_length(prompt) + octet_length(answer) + coalesce(octet_length(record), 0) AS bytes
+                 SELECT entry_id, created, octet_length(prompt) + octet_length(answer) + coalesce(octet_length(record), 0)
+                        + coalesce(octet_length(context), 0) + coalesce(octet_length(parameters), 0) AS bytes
                  FROM entries
                  WHERE project_id = $1 AND (created, entry_id) > ($2, $3) AND (expires IS NULL OR expires > $4)
                  ORDER BY created, entry_id LIMIT $5),

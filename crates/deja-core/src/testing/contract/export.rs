@@ -35,15 +35,15 @@ async fn page(
     page
 }
 
-/// The identities of all pages.
-async fn all(store: &dyn Store, project: ProjectId, limit: usize) -> Vec<EntryId> {
-    let mut ids = Vec::new();
+/// The identities of all, page by page.
+async fn pages(store: &dyn Store, project: ProjectId, limit: usize) -> Vec<Vec<EntryId>> {
+    let mut pages = Vec::new();
     let mut after = None;
     loop {
         let page = page(store, project, after, NOW, limit).await;
-        let Some(last) = page.last() else { return ids };
+        let Some(last) = page.last() else { return pages };
         after = Some(last.cursor());
-        ids.extend(page.iter().map(|whole| whole.entry.id));
+        pages.push(page.iter().map(|whole| whole.entry.id).collect());
     }
 }
 
@@ -127,7 +127,8 @@ async fn pages_are_oldest_first_and_end(store: Subject) {
         put(&*store, new).await;
     }
     for limit in [1, 2, 5, 100] {
-        assert_eq!(all(&*store, scope.project(), limit).await, [2, 4, 3, 1, 5].map(entry_id), "{limit}");
+        let all = pages(&*store, scope.project(), limit).await.concat();
+        assert_eq!(all, [2, 4, 3, 1, 5].map(entry_id), "{limit}");
     }
 }
 
@@ -155,20 +156,25 @@ async fn each_comes_once_while_others_come_and_go(store: Subject) {
 }
 
 async fn long_entries_make_short_pages(store: Subject) {
-    let scope = scope(with_project(&*store, 1).await);
+    let (project, long) = (with_project(&*store, 1).await, "x".repeat(3 << 20));
     for number in 1..=12 {
-        let mut new = entry(number, &scope, &number.to_string());
-        if number % 2 == 0 {
-            new.entry.answer.record = Some(vec![b' '; 3 << 20].into());
-        } else {
-            new.entry.answer.text = "x".repeat(3 << 20);
+        let plain = || Frame::query(Some("m"), None);
+        let frame = match number % 4 {
+            0 => Frame::query(Some("m"), Some(&long)),
+            1 => plain().with_parameter("stop", &long),
+            _ => plain(),
+        };
+        let mut new = entry(number, &Scope::new(project, frame), &number.to_string());
+        match number % 4 {
+            2 => new.entry.answer.record = Some(long.clone().into()),
+            3 => new.entry.answer.text.clone_from(&long),
+            _ => {}
         }
         put(&*store, new).await;
     }
-    let first = page(&*store, scope.project(), None, NOW, 100).await;
-    let bytes: usize = first.iter().map(WholeEntry::bytes).sum();
-    assert!(bytes <= 16 << 20, "{bytes}");
-    assert_eq!(all(&*store, scope.project(), 100).await, (1..=12).map(entry_id).collect::<Vec<_>>());
+    // A page ends with the entry that makes it long enough.
+    let all: Vec<_> = (1..=12).map(entry_id).collect();
+    assert_eq!(pages(&*store, project, 100).await, all.chunks(2).collect::<Vec<_>>());
 }
 
 async fn expired_ones_stay(store: Subject) {
