@@ -86,7 +86,9 @@ async fn project(target: &dyn Store, both: &Both, theirs: &Project, ours: &Proje
     let (id, slug) = (Some(ours.id), ours.slug.as_str());
     let mut wanted = ours.clone();
     if both.source_holds(What::Settings, id, "") {
-        wanted = Project { suspended: ours.suspended, ..theirs.clone() };
+        // What no change sets stays each store's own.
+        let Project { suspended, created, purges, .. } = *ours;
+        wanted = Project { suspended, created, purges, ..theirs.clone() };
         if wanted != *ours {
             target.update_project(&wanted, &copied("project.set", id, slug, "")).await?;
         }

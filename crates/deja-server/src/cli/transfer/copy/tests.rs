@@ -1,5 +1,7 @@
 //! What a repeated copy takes over.
 
+use std::num::NonZeroUsize;
+
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::{Acting, cache, keys, members, operators, prices, projects};
@@ -13,8 +15,8 @@ use deja_core::project::{Project, Tier};
 use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
-    Browse as _, Entries as _, EntryFilter, Keys as _, Members as _, Operators as _, Projects as _,
-    ProviderConfigs as _, SecondFactors as _,
+    Audit as _, Browse as _, Entries as _, EntryFilter, Keys as _, Members as _, Operators as _,
+    Projects as _, ProviderConfigs as _, SecondFactors as _,
 };
 use deja_core::testing::{self, MemoryStore, change};
 
@@ -294,6 +296,12 @@ async fn whoever_changed_a_project_last_has_the_word() {
     projects::suspend(&theirs, "shop", false).await.unwrap();
     prices::unset(&theirs, "shop", "m").await.unwrap();
     both_are_equal().await;
+    // A purge of the source changes nothing of the project itself.
+    cache::purge(&theirs, "shop", &EntryFilter::default()).await.unwrap();
+    let changes = async || target.changes(None, None, NonZeroUsize::MAX).await.unwrap().len();
+    let before = changes().await;
+    again(&source, &target).await;
+    assert_eq!(changes().await, before, "nothing was changed");
 
     // What is set in the target later stays, and what is set in the source after that comes over again.
     let set = |name: &str| ProjectPatch { name: Some(name.into()), ..ProjectPatch::default() };
