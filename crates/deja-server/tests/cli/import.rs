@@ -242,6 +242,18 @@ fn a_store_is_not_copied_into_itself() {
 }
 
 #[test]
+fn a_store_with_another_master_key_gets_none_from_a_copy_that_is_refused() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    // Its key is in the settings: no file lies beside it.
+    let mut create = deja.command(&["project", "create", "b", "--data-dir", "copied"]);
+    assert!(create.env("DEJA_MASTER_KEY", "ab".repeat(32)).output().unwrap().status.success());
+    let error = deja.error(2, &["db", "copy", "--from", "sqlite", "--to", "copied"]);
+    assert!(error.contains("the target has another master key than the source"), "{error}");
+    assert!(!deja.path().join("copied/master.key").exists(), "it would be taken for the target's own");
+}
+
+#[test]
 fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
     let deja = Deja::new();
     let of = ["--project", "a"];

@@ -133,13 +133,20 @@ async fn copy_all(
     let key_dir = from.key_directory();
     let key = config.master_key.as_ref();
     let vault = Vault::load(key, key_dir, Arc::new(SystemEntropy), &**source).await.context(Side::Source)?;
+    let verify = async || {
+        vault.verify(&**target).await.map_err(|error| match error {
+            VaultError::WrongKey => AdminError::Invalid(OTHER_KEY.into()).into(),
+            error => anyhow::Error::from(error).context(Side::Target),
+        })
+    };
+    // A store that has a key of its own gets no other one beside it.
+    if target.key_check().await.context(Side::Target)?.is_some() {
+        verify().await?;
+    }
     if config.master_key.is_none() {
         share_key_file(key_dir, to.key_directory())?;
     }
-    vault.verify(&**target).await.map_err(|error| match error {
-        VaultError::WrongKey => AdminError::Invalid(OTHER_KEY.into()).into(),
-        error => anyhow::Error::from(error).context(Side::Target),
-    })?;
+    verify().await?;
 
     let over = |store: &Arc<dyn Store>| {
         let prices = Arc::new(PriceFeed::open(None, &config.data_dir));
