@@ -1,4 +1,6 @@
-//! Lists: their orders, as both stores write them in SQL, and entries as lists show them.
+//! Lists: their orders, as both stores write them in SQL, entries as lists show them, and texts of which the beginning is read.
+
+use std::string::FromUtf8Error;
 
 use deja_core::cache::EntryDetail;
 use deja_core::id::EntryId;
@@ -12,6 +14,16 @@ pub(crate) fn beginning(mut detail: EntryDetail) -> EntryDetail {
         *answer = answer[..end].to_owned();
     }
     detail
+}
+
+/// The text that begins with these bytes, without the character that they may end in.
+pub(crate) fn cut(mut bytes: Vec<u8>) -> Result<String, FromUtf8Error> {
+    if let Err(error) = str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    String::from_utf8(bytes)
 }
 
 /// What rows behind a cursor are, compared to it, and how rows are sorted.
@@ -68,4 +80,19 @@ pub(crate) fn log_order(order: LogOrder, number: &str, value: &str, same: &str) 
           OR ({column} IS NULL AND {value} IS NOT NULL))"
     );
     (found, format!("{column} {way} NULLS LAST, number {way}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_text_ends_with_a_whole_character() {
+        let text = "a \0 \u{1F987}é";
+        for (end, wanted) in [(9, "a \0 \u{1F987}"), (8, "a \0 \u{1F987}"), (7, "a \0 "), (0, ""), (10, text)]
+        {
+            assert_eq!(cut(text.as_bytes()[..end].to_vec()).unwrap(), wanted, "{end}");
+        }
+        assert!(cut(vec![b'a', 0xff, b'b']).is_err());
+    }
 }

@@ -1,18 +1,19 @@
 //! A model as judge of samples: it is asked whether two prompts have the same answer. What it says is kept apart from
 //! what people say, and changes nothing that is answered.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::names::shown;
-use super::quality::{Evidence, Labellers, evidence};
+use super::quality::{Labellers, Pages, evidence};
 use super::{Acting, AdminError};
 use crate::cache::LabelSource;
 use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::provider::Providers;
-use crate::quality::{Judged, to_label};
+use crate::quality::{Sample, SamplePlace, to_label};
 use crate::same_answer::{Mute, Question, Respondent};
 use crate::store::{Admission, NewLabel};
 
@@ -20,7 +21,7 @@ use crate::store::{Admission, NewLabel};
 const MOST_FAILURES: u64 = 3;
 
 /// The work and the cost of judging all samples that have no label of a judge.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Pairs of prompts.
     pub pairs: usize,
@@ -82,21 +83,29 @@ pub async fn plan(by: &Acting<'_>, slug: &str, model: &str) -> Result<Plan, Admi
     let evidence = evidence(by, slug, Labellers::Judges).await?;
     let respondent = respondent(by, &evidence.project, model).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);
-    let cost =
-        order.iter().fold(NanoUsd::ZERO, |sum, judged| sum.plus(respondent.estimate(&question(judged))));
-    Ok(Plan { pairs: order.len(), cost })
+    let places: HashSet<SamplePlace> = order.iter().map(|judged| judged.place).collect();
+    let (mut plan, mut pages) = (Plan::default(), Pages::of(evidence.project.id));
+    while let Some(page) = pages.next(by).await? {
+        for sample in page.iter().filter(|sample| places.contains(&sample.sampled.place())) {
+            plan.pairs += 1;
+            plan.cost = plan.cost.plus(respondent.estimate(&question(sample)));
+        }
+    }
+    Ok(plan)
 }
 
 /// Has `model` judge samples within these limits, those first that tell most.
 pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> Result<Judging, AdminError> {
     let evidence = evidence(by, slug, Labellers::Judges).await?;
+    let project = evidence.project.id;
     let respondent = respondent(by, &evidence.project, model).await?;
-    let change = by.change("quality.judge").within(evidence.project.id).of(slug).how(shown(model));
+    let change = by.change("quality.judge").within(project).of(slug).how(shown(model));
     by.store().note(&change).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);
     let (mut done, mut failures) = (Judging::default(), 0);
     for judged in order.iter().skip(limits.skip).take(limits.pairs) {
-        let question = question(judged);
+        let Some(sample) = by.store().sample(project, judged.place, by.now()).await? else { continue };
+        let question = question(&sample);
         if done.spent.plus(respondent.estimate(&question)) > limits.budget {
             return Ok(done);
         }
@@ -106,7 +115,7 @@ pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> 
                 done.spent = done.spent.plus(word.cost);
                 done.unclear += u64::from(word.same.is_none());
                 if let Some(answers) = word.same {
-                    keep(by, &evidence, judged, answers, model).await?;
+                    keep(by, &sample, answers, model).await?;
                 }
             }
             Err(error) => {
@@ -125,14 +134,8 @@ pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> 
     Ok(done)
 }
 
-async fn keep(
-    by: &Acting<'_>,
-    evidence: &Evidence,
-    judged: &Judged,
-    answers: bool,
-    model: &str,
-) -> Result<(), AdminError> {
-    let sampled = &judged.sample.sampled;
+async fn keep(by: &Acting<'_>, sample: &Sample, answers: bool, model: &str) -> Result<(), AdminError> {
+    let sampled = &sample.sampled;
     let label = NewLabel {
         entry: sampled.entry,
         asked: &sampled.asked,
@@ -144,10 +147,10 @@ async fn keep(
         note: Some(model),
     };
     // An entry that went meanwhile needs no label.
-    by.store().label(evidence.project.id, label, &by.change("quality.judge")).await?;
+    by.store().label(sampled.project, label, &by.change("quality.judge")).await?;
     Ok(())
 }
 
-fn question(judged: &Judged) -> Question {
-    Question::of(&judged.sample.sampled.asked, &judged.sample.prompt)
+fn question(sample: &Sample) -> Question {
+    Question::of(&sample.sampled.asked, &sample.prompt)
 }

@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::projects::{self, ProjectPatch};
 use super::{Acting, AdminError};
 use crate::analytics::{Slice, Step, hour_of};
-use crate::cache::{LabelSource, Readings};
+use crate::cache::{LabelSource, PromptHash, Readings};
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::project::Project;
-use crate::quality::{Judged, NewSample, Quality, Sample, Setting, Traffic, to_label};
+use crate::quality::{Judged, Quality, Sample, SamplePlace, Setting, Traffic, to_label};
 
 /// Hours of traffic that are looked at, at most: 30 days.
 const MOST_HOURS: i64 = 30 * 24;
+/// Samples that are read at a time.
+pub(super) const SAMPLES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 /// Labels that are read at most, the newest.
 const MOST_LABELS: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
 
@@ -25,7 +27,7 @@ const MOST_LABELS: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
 pub struct Evidence {
     /// The project.
     pub project: Project,
-    /// Its samples, with their labels.
+    /// What the guard says of its samples, with their labels.
     pub samples: Vec<Judged>,
     /// Its traffic since the first of these samples.
     pub traffic: Traffic,
@@ -109,27 +111,47 @@ pub async fn figures(by: &Acting<'_>, slug: &str, whose: Labellers) -> Result<Fi
 }
 
 async fn gathered(by: &Acting<'_>, project: Project, whose: Labellers) -> Result<Evidence, AdminError> {
-    let samples = by.store().samples(project.id, by.now()).await?;
-    let labels = labels(by, project.id, whose).await?;
-    let first = samples.iter().map(|sample| hour_of(sample.sampled.at)).min();
+    let said = Arc::new(said(by, project.id, whose).await?);
+    let (mut samples, mut first) = (Vec::new(), None);
+    let mut pages = Pages::of(project.id);
+    while let Some(page) = pages.next(by).await? {
+        let oldest = page.iter().map(|sample| hour_of(sample.sampled.at)).min();
+        first = first.into_iter().chain(oldest).min();
+        let readings = (Arc::clone(&by.admin.readings), project.id);
+        samples.extend(judged(page, Arc::clone(&said), readings).await?);
+    }
     let until = hour_of(by.now()) + 1;
     let hours = first.unwrap_or(until).max(until - MOST_HOURS)..until;
     let since = first.map(|_| Step::Hour.start_of(hours.start));
     let series = by.store().usage_series(project.id, &Slice::default(), Step::Hour, hours).await?;
-    let readings = (Arc::clone(&by.admin.readings), project.id);
-    Ok(Evidence {
-        project,
-        samples: judged(samples, labels, readings).await?,
-        traffic: Traffic::of(series.values()),
-        since,
-    })
+    Ok(Evidence { project, samples, traffic: Traffic::of(series.values()), since })
+}
+
+/// A project's samples, page by page: all of them with their texts may be hundreds of megabytes.
+pub(super) struct Pages {
+    project: ProjectId,
+    after: Option<SamplePlace>,
+}
+
+impl Pages {
+    pub(super) const fn of(project: ProjectId) -> Self {
+        Self { project, after: None }
+    }
+
+    /// The next page; `None` behind the last.
+    pub(super) async fn next(&mut self, by: &Acting<'_>) -> Result<Option<Vec<Sample>>, AdminError> {
+        let page = by.store().samples(self.project, self.after, by.now(), SAMPLES_AT_ONCE).await?;
+        let Some(last) = page.last() else { return Ok(None) };
+        self.after = Some(last.sampled.place());
+        Ok(Some(page))
+    }
 }
 
 /// What was said last of each prompt that was asked and each entry.
-type Said = HashMap<(String, EntryId), bool>;
+type Said = HashMap<(PromptHash, EntryId), bool>;
 
-async fn labels(by: &Acting<'_>, project: ProjectId, whose: Labellers) -> Result<Said, AdminError> {
-    let labels = by.store().labels(project, Timestamp::from_nanos(i64::MIN), MOST_LABELS).await?;
+async fn said(by: &Acting<'_>, project: ProjectId, whose: Labellers) -> Result<Said, AdminError> {
+    let labels = by.store().short_labels(project, MOST_LABELS).await?;
     let mut said = Said::new();
     // Newest first.
     for label in labels.into_iter().filter(|label| whose.include(label.source)) {
@@ -141,13 +163,12 @@ async fn labels(by: &Acting<'_>, project: ProjectId, whose: Labellers) -> Result
 /// Has the guard judge them, off the async threads: some microseconds each, and a millisecond where the reader reads.
 async fn judged(
     samples: Vec<Sample>,
-    said: Said,
+    said: Arc<Said>,
     readings: (Arc<Readings>, ProjectId),
 ) -> Result<Vec<Judged>, AdminError> {
     let judge = move || {
-        let label = |sampled: &NewSample| said.get(&(sampled.asked.clone(), sampled.entry)).copied();
-        let judged = samples.into_iter().map(|sample| (label(&sample.sampled), sample));
-        judged.map(|(label, sample)| Judged::of(sample, label, (&readings.0, readings.1))).collect()
+        let label = |asked, entry| said.get(&(asked, entry)).copied();
+        samples.iter().map(|sample| Judged::of(sample, label, (&readings.0, readings.1))).collect()
     };
     tokio::task::spawn_blocking(judge).await.map_err(|error| AdminError::Failed(error.to_string()))
 }

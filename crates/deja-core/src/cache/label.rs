@@ -1,5 +1,6 @@
 //! Labels: people, callers and models say whether an entry's answer answers a prompt.
 
+use crate::cache::PromptHash;
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
@@ -54,6 +55,19 @@ pub struct Label {
     pub answers: bool,
     /// A note of whoever gave the label.
     pub note: Option<String>,
+}
+
+/// What a label says, without its texts: thousands of them are read at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortLabel {
+    /// The hash of the prompt that was asked.
+    pub asked: PromptHash,
+    /// The entry.
+    pub entry: EntryId,
+    /// The source of the label.
+    pub source: LabelSource,
+    /// Whether the entry's answer is right for the asked prompt.
+    pub answers: bool,
 }
 
 /// The effect of a label.

@@ -1,11 +1,11 @@
 //! What each threshold and guard would do with the traffic that a project had.
 
 use super::interval::{Estimate, effective, wilson};
-use super::{BANDS, Band, FORBIDDEN, Sample};
+use super::{BANDS, Band, FORBIDDEN, NewSample, Sample, SamplePlace};
 use crate::analytics::{Distribution, Rollup, Totals};
-use crate::cache::{Judge, Met, Readings};
-use crate::embedding::Threshold;
-use crate::id::ProjectId;
+use crate::cache::{Judge, Met, PromptHash, Readings};
+use crate::embedding::{Similarity, Threshold};
+use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
 use crate::project::{Guard, ProjectSettings};
 
@@ -74,11 +74,21 @@ impl Setting {
     }
 }
 
-/// A sample, and what the guard says of it.
-#[derive(Clone, Debug)]
+/// What the guard says of a sample, without its texts: a project has thousands.
+#[derive(Clone, Copy, Debug)]
 pub struct Judged {
-    /// The sample.
-    pub sample: Sample,
+    /// The place of the sample.
+    pub place: SamplePlace,
+    /// The hash of the prompt that was asked.
+    pub asked: PromptHash,
+    /// The entry that came nearest.
+    pub entry: EntryId,
+    /// How similar the two prompts are.
+    pub similarity: Similarity,
+    /// What became of the entry.
+    pub met: Met,
+    /// Whether somebody forbade the two prompts to meet.
+    pub forbidden: bool,
     /// Whether its entry's answer is right for what was asked, as far as somebody said.
     pub label: Option<bool>,
     /// Whether the guard takes proof only: it is not English, is code, or is long.
@@ -88,16 +98,30 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Has the guard judge a sample.
-    pub fn of(sample: Sample, label: Option<bool>, readings: (&Readings, ProjectId)) -> Self {
-        let similarity = sample.sampled.similarity;
+    /// Has the guard judge a sample of which this was `said`.
+    pub fn of(
+        sample: &Sample,
+        said: impl FnOnce(PromptHash, EntryId) -> Option<bool>,
+        readings: (&Readings, ProjectId),
+    ) -> Self {
+        let NewSample { asked, entry, similarity, met, reason, .. } = &sample.sampled;
         let refused_from = [Guard::Standard, Guard::Strict, Guard::Thorough].map(|guard| {
             let settings = ProjectSettings { guard, ..ProjectSettings::default() };
-            let judge = Judge::new(&sample.sampled.asked, Threshold::NEAR, &settings, readings);
-            judge.objection_from(&sample.prompt, similarity).map(|(threshold, _)| threshold)
+            let judge = Judge::new(asked, Threshold::NEAR, &settings, readings);
+            judge.objection_from(&sample.prompt, *similarity).map(|(threshold, _)| threshold)
         });
-        let proof_only = deja_guard::Prompt::read(&sample.sampled.asked).proof_only();
-        Self { sample, label, proof_only, refused_from }
+        let hash = PromptHash::of(asked);
+        Self {
+            place: sample.sampled.place(),
+            asked: hash,
+            entry: *entry,
+            similarity: *similarity,
+            met: *met,
+            forbidden: reason.as_deref() == Some(FORBIDDEN),
+            label: said(hash, *entry),
+            proof_only: deja_guard::Prompt::read(asked).proof_only(),
+            refused_from,
+        }
     }
 
     /// Whether its entry would have answered.
@@ -108,7 +132,7 @@ impl Judged {
             Guard::Strict => self.refused_from[1],
             Guard::Thorough => self.refused_from[2],
         };
-        setting.threshold.reached_by(self.sample.sampled.similarity)
+        setting.threshold.reached_by(self.similarity)
             && refused_from.is_none_or(|from| setting.threshold.get() < from.get())
     }
 }
@@ -151,7 +175,7 @@ impl Quality {
         let answered = traffic.answered().max(1) as f64;
         let by_meaning = traffic.totals.semantic_hits as f64;
         let hits = traffic.totals.exact_hits as f64 + by_meaning;
-        let was_hit = weights.served(samples, |judged| judged.sample.sampled.met == Met::Served);
+        let was_hit = weights.served(samples, |judged| judged.met == Met::Served);
         let wrong = was_hit.precision.map(|right| right.of_the_rest().within(by_meaning / hits.max(1.0)));
         let curve = settings().map(|setting| {
             let served = weights.served(samples, |judged| judged.served_by(setting));
@@ -164,7 +188,7 @@ impl Quality {
             }
         });
         let proof_only = weights.share(samples, |judged| judged.proof_only);
-        let sampled = |band: &Band| samples.iter().any(|judged| judged.sample.sampled.band == *band);
+        let sampled = |band: &Band| samples.iter().any(|judged| judged.place.band == *band);
         let without_samples =
             Band::all().filter(|band| !sampled(band)).map(|band| traffic.bands[band.index()]).sum();
         Self {
@@ -215,7 +239,7 @@ impl Weights {
     fn of(traffic: &Traffic, samples: &[Judged]) -> Self {
         let mut sampled = [0u64; BANDS];
         for judged in samples {
-            sampled[judged.sample.sampled.band.index()] += 1;
+            sampled[judged.place.band.index()] += 1;
         }
         let mut weights = [0.0; BANDS];
         for (weight, (queries, sampled)) in weights.iter_mut().zip(traffic.bands.iter().zip(sampled)) {
@@ -225,7 +249,7 @@ impl Weights {
     }
 
     fn weight(&self, judged: &Judged) -> f64 {
-        self.0[judged.sample.sampled.band.index()]
+        self.0[judged.place.band.index()]
     }
 
     fn share(&self, samples: &[Judged], has: impl Fn(&Judged) -> bool) -> f64 {
@@ -243,7 +267,7 @@ impl Weights {
         let mut queries = [0.0; STRATA];
         let mut labelled: [Vec<(f64, bool)>; STRATA] = Default::default();
         for judged in samples.iter().filter(|judged| is_served(judged)) {
-            let (stratum, weight) = (stratum(judged.sample.sampled.band), self.weight(judged));
+            let (stratum, weight) = (stratum(judged.place.band), self.weight(judged));
             queries[stratum] += weight;
             labelled[stratum].extend(judged.label.map(|right| (weight, right)));
         }
@@ -296,19 +320,17 @@ pub fn to_label<'a>(traffic: &Traffic, samples: &'a [Judged]) -> Vec<&'a Judged>
     }
     let mut labels = [0u64; STRATA];
     let mut waiting: [Vec<&Judged>; STRATA] = Default::default();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = std::collections::HashSet::new();
     for judged in samples {
-        let sampled = &judged.sample.sampled;
-        let stratum = stratum(sampled.band);
+        let stratum = stratum(judged.place.band);
         if judged.label.is_some() {
             labels[stratum] += 1;
-        } else if sampled.reason.as_deref() != Some(FORBIDDEN) && seen.insert((&sampled.asked, sampled.entry))
-        {
+        } else if !judged.forbidden && seen.insert((judged.asked, judged.entry)) {
             waiting[stratum].push(judged);
         }
     }
     for waiting in &mut waiting {
-        waiting.sort_by_key(|judged| std::cmp::Reverse(judged.sample.sampled.id));
+        waiting.sort_by_key(|judged| std::cmp::Reverse(judged.place.id));
     }
     let mut order = Vec::new();
     loop {
@@ -327,8 +349,7 @@ mod tests {
     use super::*;
     use crate::analytics::{Outcome, Step, UsageBatch, UsageEvent};
     use crate::clock::Timestamp;
-    use crate::embedding::Similarity;
-    use crate::id::{EntryId, KeyId};
+    use crate::id::KeyId;
     use crate::testing;
 
     fn sample(number: i64, similarity: f32, label: Option<bool>) -> Judged {
@@ -339,11 +360,8 @@ mod tests {
         let (project, similarity) = (ProjectId::from_bytes([1; 16]), Similarity::from_cosine(similarity));
         let entry = EntryId::from_bytes(u128::try_from(number).unwrap().to_be_bytes());
         let sampled = testing::sample(number, project, entry, asked, similarity, Timestamp::default());
-        Judged::of(
-            Sample { sampled, prompt: prompt.into(), model: "m".into(), context: None },
-            label,
-            testing::unread(),
-        )
+        let sample = Sample { sampled, prompt: prompt.into(), model: "m".into(), context: None };
+        Judged::of(&sample, |_, _| label, testing::unread())
     }
 
     fn setting(threshold: f64, guard: Guard) -> Setting {
@@ -488,16 +506,16 @@ mod tests {
         samples.extend((10..20).map(|n| sample(n, 0.871, None)));
         samples.push(sample(20, 0.76, Some(true)));
         let mut forbidden = sample(21, 0.76, None);
-        forbidden.sample.sampled.reason = Some(FORBIDDEN.into());
+        forbidden.forbidden = true;
         samples.push(forbidden);
         let order = to_label(&traffic(&[(0.961, 200), (0.871, 100)]), &samples);
-        let numbers: Vec<i64> = order.iter().map(|judged| judged.sample.sampled.id.get()).collect();
+        let numbers: Vec<i64> = order.iter().map(|judged| judged.place.id.get()).collect();
         assert_eq!(numbers.len(), 20);
         let above = numbers[..6].iter().filter(|number| **number < 10).count();
         assert_eq!((above, numbers[0]), (4, 0), "{numbers:?}");
         // A pair of prompts that was asked twice is labelled once.
         let mut twice = vec![sample(1, 0.9, None), sample(2, 0.9, None)];
-        twice[1].sample.sampled.entry = twice[0].sample.sampled.entry;
+        twice[1].entry = twice[0].entry;
         assert_eq!(to_label(&traffic(&[(0.9, 2)]), &twice).len(), 1);
     }
 }

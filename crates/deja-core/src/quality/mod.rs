@@ -12,4 +12,7 @@ mod sample;
 pub use curve::{ADVISED_PRECISION, Judged, Point, Quality, Setting, Traffic, to_label};
 pub use interval::Estimate;
 pub use reservoir::Reservoir;
-pub use sample::{BANDS, Band, DEFAULT_SAMPLES, FORBIDDEN, MAX_SAMPLED_BYTES, NewSample, Sample, SampleId};
+pub use sample::{
+    BANDS, Band, DEFAULT_SAMPLES, FORBIDDEN, MAX_CONTEXT_BYTES, MAX_MATCHED_BYTES, MAX_SAMPLED_BYTES,
+    NewSample, Sample, SampleId, SamplePlace,
+};

@@ -1,5 +1,7 @@
 //! A sample: one query, and the entry that came nearest to it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::analytics::{SIMILARITY_BUCKETS, similarity_bucket};
 use crate::cache::Met;
 use crate::clock::Timestamp;
@@ -10,6 +12,11 @@ use crate::id::{Entropy, EntropyError, EntryId, ProjectId};
 pub const DEFAULT_SAMPLES: u64 = 1_000;
 /// Bytes of a prompt that is sampled at most: longer ones are left out.
 pub const MAX_SAMPLED_BYTES: usize = 8 * 1024;
+/// Bytes of the prompt of its entry that are read at most. Of a longer one the beginning stands for it: it says far more than what was
+/// asked.
+pub const MAX_MATCHED_BYTES: usize = 8 * MAX_SAMPLED_BYTES;
+/// Bytes of the context of its entry that are read at most, to show what it is.
+pub const MAX_CONTEXT_BYTES: usize = 1024;
 
 /// The bucket of the analytics' histograms that [`Threshold::NEAR`] lies in.
 const FIRST_BUCKET: usize = 37;
@@ -19,7 +26,7 @@ pub const BANDS: usize = SIMILARITY_BUCKETS - FIRST_BUCKET;
 /// Similarities of about the same size: a bucket of the analytics' histograms, which count all queries and so say how
 /// much of the traffic the samples of a band stand for. Each band has a share of the samples of its own, so that rare
 /// ones are not drowned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Band(u8);
 
 impl Band {
@@ -48,7 +55,7 @@ impl Band {
 /// A sample's number. It is random, and the smallest of each band are kept: so they are a uniform sample of the band,
 /// whichever processes took them (bottom-k sampling: Cohen and Kaplan, "Summarizing data using bottom-k sketches",
 /// PODC 2007).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SampleId(i64);
 
 impl SampleId {
@@ -69,6 +76,15 @@ impl SampleId {
     pub const fn get(self) -> i64 {
         self.0
     }
+}
+
+/// The place of a sample among those of its project. No two have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SamplePlace {
+    /// Its band.
+    pub band: Band,
+    /// Its number.
+    pub id: SampleId,
 }
 
 /// The reason of a pair of prompts that somebody forbade to meet.
@@ -101,16 +117,23 @@ pub struct NewSample {
     pub score: Option<f32>,
 }
 
+impl NewSample {
+    /// Its place.
+    pub const fn place(&self) -> SamplePlace {
+        SamplePlace { band: self.band, id: self.id }
+    }
+}
+
 /// A sample with what its entry says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The sample.
     pub sampled: NewSample,
-    /// The prompt of the entry.
+    /// The prompt of the entry, [`MAX_MATCHED_BYTES`] of it at most.
     pub prompt: String,
     /// The model of the entry.
     pub model: String,
-    /// The context of the entry, and so of the query.
+    /// The context of the entry, and so of the query; [`MAX_CONTEXT_BYTES`] of it at most.
     pub context: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 
 use crate::audit::Change;
-use crate::cache::{Answered, Label, LabelSource, Labelled, Met};
+use crate::cache::{Answered, Label, LabelSource, Labelled, Met, ShortLabel};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
@@ -62,6 +62,13 @@ pub trait Labels: Send + Sync {
         since: Timestamp,
         limit: NonZeroUsize,
     ) -> Result<Vec<Label>, StoreError>;
+
+    /// Up to `limit` of the project's labels, newest first, without their texts.
+    async fn short_labels(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<ShortLabel>, StoreError>;
 
     /// Keeps the entries that requests met. Of two requests with the same name the later one is kept. Requests whose entry is
     /// gone are left out.

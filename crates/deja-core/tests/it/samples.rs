@@ -1,5 +1,6 @@
 //! Which queries are sampled, and as what.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 
 use deja_core::cache::Met;
@@ -20,7 +21,8 @@ fn settings() -> ProjectSettings {
 /// What is kept of what was asked so far.
 async fn kept(bench: &Bench) -> Vec<Sample> {
     bench.engine.flush_counts().await.unwrap();
-    let mut samples = bench.store.samples(bench.caller.project.id, bench.clock.now()).await.unwrap();
+    let (project, now) = (bench.caller.project.id, bench.clock.now());
+    let mut samples = bench.store.samples(project, None, now, NonZeroUsize::MAX).await.unwrap();
     samples.sort_by(|a, b| a.sampled.asked.cmp(&b.sampled.asked));
     samples
 }

@@ -13,7 +13,7 @@ use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::{AuditRow, Change};
 use deja_core::cache::{
     Answered, Candidate, Entry, EntryDetail, Inserted, Label, Labelled, NewEntry, PairHash, PromptHash,
-    Scope, WrongAnswer,
+    Scope, ShortLabel, WrongAnswer,
 };
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
@@ -23,7 +23,7 @@ use deja_core::money::NanoUsd;
 use deja_core::operator::{Email, Invite, Operator, PasswordHash, Session, TokenHash};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
-use deja_core::quality::{NewSample, Sample};
+use deja_core::quality::{NewSample, Sample, SamplePlace};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest, Logging};
 use deja_core::second_factor::SecondFactor;
@@ -230,6 +230,7 @@ forward! { Export:
 forward! { Labels:
     fn label(project: ProjectId, label: NewLabel<'_>, change: &Change) -> Option<Labelled>;
     fn labels(project: ProjectId, since: Timestamp, limit: NonZeroUsize) -> Vec<Label>;
+    fn short_labels(project: ProjectId, limit: NonZeroUsize) -> Vec<ShortLabel>;
     fn answered(project: ProjectId, request: &str) -> Option<Answered>;
     fn sweep_labels(newest: NonZeroUsize, limit: NonZeroUsize) -> u64;
     {
@@ -255,7 +256,9 @@ forward! { WrongAnswers:
 }
 forward! { Samples:
     fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();
-    fn samples(project: ProjectId, now: Timestamp) -> Vec<Sample>;
+    fn samples(project: ProjectId, after: Option<SamplePlace>, now: Timestamp, limit: NonZeroUsize) -> Vec<Sample>;
+    fn sample(project: ProjectId, place: SamplePlace, now: Timestamp) -> Option<Sample>;
+    fn sample_places(project: ProjectId, now: Timestamp) -> Vec<SamplePlace>;
     fn samples_beyond(project: ProjectId, allowed: u64) -> u64;
     fn sweep_samples(now: Timestamp, limit: NonZeroUsize) -> u64;
 }

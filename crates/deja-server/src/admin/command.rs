@@ -9,6 +9,7 @@ use deja_core::admin::quality::Labellers;
 use deja_core::admin::transfer::{Batch, Cursor, Head};
 use deja_core::member::Rank;
 use deja_core::operator::Role;
+use deja_core::quality::SamplePlace;
 use serde::{Deserialize, Serialize};
 
 use super::tune::SettingView;
@@ -87,8 +88,8 @@ pub enum Command {
     ExportHead(Head),
     /// A page of a project's entries, oldest first; an empty one is the end.
     ExportEntries { project: String, after: Option<Cursor> },
-    /// A page of a project's samples, by number; an empty one is the end.
-    ExportSamples { project: String, after: Option<i64> },
+    /// A page of a project's samples, by place; an empty one is the end.
+    ExportSamples { project: String, after: Option<SamplePlace> },
     /// Stores what was exported.
     Import(Batch),
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use deja_core::admin::quality::{self, Evidence, Labellers};
 use deja_core::embedding::Threshold;
-use deja_core::quality::{Judged, Quality, Setting};
+use deja_core::quality::{Judged, Quality, Sample, Setting};
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
@@ -44,11 +44,11 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(judged: &Judged) -> Self {
+    fn of(judged: &Judged, sample: &Sample) -> Self {
         Self {
-            similarity: format!("{:.3}", judged.sample.sampled.similarity.get()),
-            asked: format::excerpt(&judged.sample.sampled.asked),
-            prompt: format::excerpt(&judged.sample.prompt),
+            similarity: format!("{:.3}", judged.similarity.get()),
+            asked: format::excerpt(&sample.sampled.asked),
+            prompt: format::excerpt(&sample.prompt),
             label: match judged.label {
                 Some(true) => "right",
                 Some(false) => "wrong",
@@ -93,8 +93,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         guard: then.guard.as_str(),
         changes: changes(&quality, present, then),
         sides: [
-            side(&evidence, "gained", "Would be hits", present, then),
-            side(&evidence, "lost", "Would be hits no more", then, present),
+            side(&visit, &evidence, ("gained", "Would be hits"), (present, then)).await?,
+            side(&visit, &evidence, ("lost", "Would be hits no more"), (then, present)).await?,
         ],
         slug,
     };
@@ -121,11 +121,20 @@ fn changes(quality: &Quality, now: Setting, then: Setting) -> Vec<(&'static str,
 }
 
 /// The samples that `then` would serve and `now` does not.
-fn side(evidence: &Evidence, id: &'static str, title: &'static str, now: Setting, then: Setting) -> Side {
+async fn side(
+    visit: &Visit,
+    evidence: &Evidence,
+    (id, title): (&'static str, &'static str),
+    (now, then): (Setting, Setting),
+) -> Result<Side, ConsoleError> {
     let changed = evidence.samples.iter().filter(|judged| judged.served_by(then) && !judged.served_by(now));
-    let changed: Vec<&Judged> = changed.collect();
-    let pairs = changed.iter().take(SHOWN).map(|judged| Pair::of(judged)).collect();
-    Side { id, title, pairs, more: changed.len().saturating_sub(SHOWN) }
+    let (changed, mut pairs): (Vec<&Judged>, _) = (changed.collect(), Vec::new());
+    for judged in changed.iter().take(SHOWN) {
+        let sample = visit.store().sample(evidence.project.id, judged.place, visit.now()).await?;
+        // One that went meanwhile is not shown.
+        pairs.extend(sample.map(|sample| Pair::of(judged, &sample)));
+    }
+    Ok(Side { id, title, pairs, more: changed.len().saturating_sub(SHOWN) })
 }
 
 /// `POST /console/p/{slug}/quality/apply`.

@@ -4,7 +4,7 @@ use askama::Template;
 use deja_core::admin::cache;
 use deja_core::admin::quality::{self, Labellers};
 use deja_core::cache::{LabelSource, Labelled as Became, Met};
-use deja_core::quality::{Judged, to_label};
+use deja_core::quality::{Sample, to_label};
 use deja_core::store::NewLabel;
 use serde::Deserialize;
 
@@ -38,8 +38,8 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(judged: &Judged) -> Self {
-        let (sample, sampled) = (&judged.sample, &judged.sample.sampled);
+    fn of(sample: &Sample) -> Self {
+        let sampled = &sample.sampled;
         let [asked, prompt] = pieces(&sampled.asked, &sample.prompt);
         let mut facts = vec![
             ("Similarity", format!("{:.3}", sampled.similarity.get())),
@@ -75,11 +75,20 @@ pub(super) async fn get(
 ) -> Answer {
     let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);
+    let mut pair = None;
+    for judged in order.iter().skip(skip) {
+        let sample = visit.store().sample(evidence.project.id, judged.place, visit.now()).await?;
+        pair = sample.as_ref().map(Pair::of);
+        // One that went meanwhile is passed over.
+        if pair.is_some() {
+            break;
+        }
+    }
     let page = LabelPage {
         frame: visit.frame_in(&evidence.project, "Label samples", "Quality"),
         labels: evidence.labels(),
         waiting: order.len(),
-        pair: order.get(skip).map(|judged| Pair::of(judged)),
+        pair,
         skip,
         slug,
     };
@@ -105,8 +114,12 @@ enum Answers {
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Labelled>) -> Answer {
     let project = visit.project()?;
     let place = format!("/console/p/{slug}/quality/label?skip={}", form.skip);
-    let samples = visit.store().samples(project.id, visit.now()).await?;
-    let found = samples.into_iter().find(|sample| sample.sampled.id.get() == form.sample);
+    let (store, now) = (visit.store(), visit.now());
+    let places = store.sample_places(project.id, now).await?;
+    let found = match places.into_iter().find(|place| place.id.get() == form.sample) {
+        Some(place) => store.sample(project.id, place, now).await?,
+        None => None,
+    };
     let Some(sampled) = found.map(|sample| sample.sampled) else {
         return visit.to(&place, &Flash::bad("This sample is gone, with its entry or at its time."));
     };

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use deja_core::audit::Change;
-use deja_core::cache::{Answered, Label, Labelled};
+use deja_core::cache::{Answered, Label, Labelled, PromptHash, ShortLabel};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use super::PostgresStore;
 use super::audit::Noted;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{count, get, hash, id, limit_of, text, text_or_none, time, unreadable, uuid, word};
 use super::vectors::stored;
 
 /// Keeps a label, and writes what it changed. $1 to $13 are the parameters of the function. Behind them come those of the
@@ -97,6 +97,27 @@ impl Labels for PostgresStore {
                     met: word(row, 7)?,
                     answers: get(row, 8)?,
                     note: text_or_none(row, 9)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn short_labels(
+        &self,
+        project: ProjectId,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<ShortLabel>, StoreError> {
+        let sql = "SELECT asked_hash, entry_id, source, answers FROM labels
+                   WHERE project_id = $1 ORDER BY number DESC LIMIT $2";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit_of(at_most)];
+        let rows = self.connections.bulk(sql, params).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(ShortLabel {
+                    asked: PromptHash(hash(row, 0)?),
+                    entry: EntryId::from_bytes(id(row, 1)?),
+                    source: word(row, 2)?,
+                    answers: get(row, 3)?,
                 })
             })
             .collect()

@@ -1,21 +1,24 @@
 //! Samples of what was asked and what came near.
 
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, NewSample, Sample, SampleId};
+use deja_core::quality::{
+    BANDS, Band, DEFAULT_SAMPLES, MAX_CONTEXT_BYTES, MAX_MATCHED_BYTES, NewSample, Sample, SampleId,
+    SamplePlace,
+};
 use deja_core::store::{Samples, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{
-    count, get, id, limit_of, signed, text, text_or_none, time, time_or_none, unreadable, uuid, word,
-};
+use super::rows::{count, get, id, limit_of, signed, text, time, time_or_none, unreadable, uuid, word};
+use crate::lists::cut;
 
 /// How many samples of a band the settings of the project `p` allow.
 fn of_a_band() -> String {
@@ -103,15 +106,49 @@ impl Samples for PostgresStore {
         self.connections.bulk(&sql, params).await.map(drop)
     }
 
-    async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError> {
-        let sql = "SELECT s.sample_id, s.at, s.expires, s.asked, s.entry_id, s.similarity, s.met, s.reason, s.score,
-                          e.prompt, e.model, e.context
-                   FROM samples s JOIN entries e ON e.project_id = s.project_id AND e.entry_id = s.entry_id
-                   WHERE s.project_id = $1 AND (s.expires IS NULL OR s.expires > $2)
-                         AND (e.expires IS NULL OR e.expires > $2)
-                   ORDER BY s.sample_id, s.band";
-        let rows = self.connections.bulk(sql, &[&uuid(project.as_bytes()), &now.as_nanos()]).await?;
+    async fn samples(
+        &self,
+        project: ProjectId,
+        after: Option<SamplePlace>,
+        now: Timestamp,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<Sample>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM {LIVE} AND (s.band, s.sample_id) > ($3::smallint, $4::bigint)
+             ORDER BY s.band, s.sample_id LIMIT $5",
+            *COLUMNS
+        );
+        let (band, id) = after.map_or((-1, 0), |after| (after.band.index() as i16, after.id.get()));
+        let params: Params<'_> =
+            &[&uuid(project.as_bytes()), &now.as_nanos(), &band, &id, &limit_of(at_most)];
+        let rows = self.connections.bulk(&sql, params).await?;
         rows.iter().map(|row| from_row(project, row)).collect()
+    }
+
+    async fn sample(
+        &self,
+        project: ProjectId,
+        place: SamplePlace,
+        now: Timestamp,
+    ) -> Result<Option<Sample>, StoreError> {
+        let sql = format!("SELECT {} FROM {LIVE} AND s.band = $3 AND s.sample_id = $4", *COLUMNS);
+        let (band, id) = (place.band.index() as i16, place.id.get());
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &now.as_nanos(), &band, &id];
+        let row = self.connections.query_opt(&sql, params).await?;
+        row.map(|row| from_row(project, &row)).transpose()
+    }
+
+    async fn sample_places(
+        &self,
+        project: ProjectId,
+        now: Timestamp,
+    ) -> Result<Vec<SamplePlace>, StoreError> {
+        let sql = format!("SELECT s.similarity, s.sample_id FROM {LIVE} ORDER BY s.band, s.sample_id");
+        let rows = self.connections.bulk(&sql, &[&uuid(project.as_bytes()), &now.as_nanos()]).await?;
+        let place = |row: &Row| {
+            Ok(SamplePlace { band: band(similarity(row, 0)?, 0)?, id: SampleId::new(get(row, 1)?) })
+        };
+        rows.iter().map(place).collect()
     }
 
     async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {
@@ -174,8 +211,34 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// What [`from_row`] reads.
+static COLUMNS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "s.sample_id, s.at, s.expires, s.asked, s.entry_id, s.similarity, s.met, s.reason, s.score,
+         substr(e.prompt, 1, {MAX_MATCHED_BYTES}), e.model, substr(e.context, 1, {MAX_CONTEXT_BYTES})"
+    )
+});
+
+/// The samples of the project $1 that did not end by $2, with their entries.
+const LIVE: &str = "samples s JOIN entries e ON e.project_id = s.project_id AND e.entry_id = s.entry_id
+     WHERE s.project_id = $1 AND (s.expires IS NULL OR s.expires > $2) AND (e.expires IS NULL OR e.expires > $2)";
+
+fn similarity(row: &Row, column: usize) -> Result<Similarity, StoreError> {
+    get(row, column).map(Similarity::from_cosine)
+}
+
+fn band(similarity: Similarity, column: usize) -> Result<Band, StoreError> {
+    Band::of(similarity).ok_or_else(|| unreadable(column, "too small for a sample"))
+}
+
+/// A column with the beginning of a text, or nothing.
+fn cut_or_none(row: &Row, column: usize) -> Result<Option<String>, StoreError> {
+    let bytes: Option<Vec<u8>> = get(row, column)?;
+    bytes.map(cut).transpose().map_err(|error| unreadable(column, error.utf8_error()))
+}
+
 fn from_row(project: ProjectId, row: &Row) -> Result<Sample, StoreError> {
-    let similarity = Similarity::from_cosine(get(row, 5)?);
+    let similarity = similarity(row, 5)?;
     let sampled = NewSample {
         project,
         id: SampleId::new(get(row, 0)?),
@@ -184,10 +247,11 @@ fn from_row(project: ProjectId, row: &Row) -> Result<Sample, StoreError> {
         asked: text(row, 3)?,
         entry: EntryId::from_bytes(id(row, 4)?),
         similarity,
-        band: Band::of(similarity).ok_or_else(|| unreadable(5, "too small for a sample"))?,
+        band: band(similarity, 5)?,
         met: word(row, 6)?,
         reason: get(row, 7)?,
         score: get(row, 8)?,
     };
-    Ok(Sample { sampled, prompt: text(row, 9)?, model: text(row, 10)?, context: text_or_none(row, 11)? })
+    let prompt = cut_or_none(row, 9)?.unwrap_or_default();
+    Ok(Sample { sampled, prompt, model: text(row, 10)?, context: cut_or_none(row, 11)? })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::audit::Change;
-use deja_core::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash};
+use deja_core::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash, ShortLabel};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
@@ -204,6 +204,25 @@ impl Labels for SqliteStore {
             })
         };
         self.readers.all(sql, (*project.as_bytes(), since.as_nanos(), limit_of(limit)), label).await
+    }
+
+    async fn short_labels(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<ShortLabel>, StoreError> {
+        let sql = "SELECT l.asked_hash, e.entry_id, l.source, l.answers
+                   FROM labels l JOIN entries e ON e.entry = l.entry
+                   WHERE l.project_id = ?1 ORDER BY l.number DESC LIMIT ?2";
+        let label = |row: &rusqlite::Row<'_>| {
+            Ok(ShortLabel {
+                asked: PromptHash(row.get(0)?),
+                entry: EntryId::from_bytes(row.get(1)?),
+                source: word(row, 2)?,
+                answers: row.get(3)?,
+            })
+        };
+        self.readers.all(sql, (*project.as_bytes(), limit_of(limit)), label).await
     }
 
     async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {

@@ -2,17 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, NewSample, Sample, SampleId};
+use deja_core::quality::{
+    BANDS, Band, DEFAULT_SAMPLES, MAX_CONTEXT_BYTES, MAX_MATCHED_BYTES, NewSample, Sample, SampleId,
+    SamplePlace,
+};
 use deja_core::store::{Samples, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{count, limit_of, signed, time, time_or_none, unreadable, word};
 use super::{Done, SqliteStore};
+use crate::lists::cut;
 
 #[async_trait]
 impl Samples for SqliteStore {
@@ -24,15 +29,43 @@ impl Samples for SqliteStore {
         self.writer.write_if_room(move |connection| Ok(Done::quiet(keep(connection, &samples, now)?))).await
     }
 
-    async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError> {
-        let sql = "SELECT s.sample_id, s.at, s.expires, s.asked, e.entry_id, s.similarity, s.met, s.reason,
-                          s.score, e.prompt, e.model, c.context
-                   FROM samples s JOIN entries e ON e.entry = s.entry JOIN scopes c ON c.scope = e.scope
-                   WHERE s.project_id = ?1 AND (s.expires IS NULL OR s.expires > ?2)
-                         AND (e.expires IS NULL OR e.expires > ?2)
-                   ORDER BY s.sample_id, s.band";
-        let values = (*project.as_bytes(), now.as_nanos());
+    async fn samples(
+        &self,
+        project: ProjectId,
+        after: Option<SamplePlace>,
+        now: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Sample>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM {LIVE} AND (s.band, s.sample_id) > (?3, ?4) ORDER BY s.band, s.sample_id LIMIT ?5",
+            *COLUMNS
+        );
+        let (band, id) = after.map_or((-1, 0), |after| (after.band.index() as i64, after.id.get()));
+        let values = (*project.as_bytes(), now.as_nanos(), band, id, limit_of(limit));
         self.readers.all(sql, values, move |row| from_row(project, row)).await
+    }
+
+    async fn sample(
+        &self,
+        project: ProjectId,
+        place: SamplePlace,
+        now: Timestamp,
+    ) -> Result<Option<Sample>, StoreError> {
+        let sql = format!("SELECT {} FROM {LIVE} AND s.band = ?3 AND s.sample_id = ?4", *COLUMNS);
+        let values = (*project.as_bytes(), now.as_nanos(), place.band.index() as i64, place.id.get());
+        self.readers.one(sql, values, move |row| from_row(project, row)).await
+    }
+
+    async fn sample_places(
+        &self,
+        project: ProjectId,
+        now: Timestamp,
+    ) -> Result<Vec<SamplePlace>, StoreError> {
+        let sql = format!("SELECT s.similarity, s.sample_id FROM {LIVE} ORDER BY s.band, s.sample_id");
+        let place = |row: &Row<'_>| {
+            Ok(SamplePlace { band: band(similarity(row, 0)?, 0)?, id: SampleId::new(row.get(1)?) })
+        };
+        self.readers.all(sql, (*project.as_bytes(), now.as_nanos()), place).await
     }
 
     async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {
@@ -101,8 +134,35 @@ pub(super) fn trim(
     Ok(())
 }
 
+/// What [`from_row`] reads. The beginnings of texts are cut from their bytes: as a text each would end at its first NUL.
+static COLUMNS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "s.sample_id, s.at, s.expires, s.asked, e.entry_id, s.similarity, s.met, s.reason, s.score,
+         substr(CAST(e.prompt AS BLOB), 1, {MAX_MATCHED_BYTES}), e.model,
+         substr(CAST(c.context AS BLOB), 1, {MAX_CONTEXT_BYTES})"
+    )
+});
+
+/// The samples of the project ?1 that did not end by ?2, with their entries and scopes.
+const LIVE: &str = "samples s CROSS JOIN entries e ON e.entry = s.entry CROSS JOIN scopes c ON c.scope = e.scope
+     WHERE s.project_id = ?1 AND (s.expires IS NULL OR s.expires > ?2) AND (e.expires IS NULL OR e.expires > ?2)";
+
+fn similarity(row: &Row<'_>, column: usize) -> rusqlite::Result<Similarity> {
+    Ok(Similarity::from_cosine(row.get::<_, f64>(column)? as f32))
+}
+
+fn band(similarity: Similarity, column: usize) -> rusqlite::Result<Band> {
+    Band::of(similarity).ok_or_else(|| unreadable(column, "too small for a sample"))
+}
+
+/// A column with the beginning of a text, or nothing.
+fn cut_or_none(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    let bytes: Option<Vec<u8>> = row.get(column)?;
+    bytes.map(cut).transpose().map_err(|error| unreadable(column, error))
+}
+
 fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<Sample> {
-    let similarity = Similarity::from_cosine(row.get::<_, f64>(5)? as f32);
+    let similarity = similarity(row, 5)?;
     let sampled = NewSample {
         project,
         id: SampleId::new(row.get(0)?),
@@ -111,10 +171,11 @@ fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<Sample> {
         asked: row.get(3)?,
         entry: EntryId::from_bytes(row.get(4)?),
         similarity,
-        band: Band::of(similarity).ok_or_else(|| unreadable(5, "too small for a sample"))?,
+        band: band(similarity, 5)?,
         met: word(row, 6)?,
         reason: row.get(7)?,
         score: row.get::<_, Option<f64>>(8)?.map(|score| score as f32),
     };
-    Ok(Sample { sampled, prompt: row.get(9)?, model: row.get(10)?, context: row.get(11)? })
+    let prompt = cut_or_none(row, 9)?.unwrap_or_default();
+    Ok(Sample { sampled, prompt, model: row.get(10)?, context: cut_or_none(row, 11)? })
 }

@@ -87,6 +87,7 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     });
     call!("label", |store| async move { store.label(project_id(1), wrong(1, "asked"), &change()).await });
     call!("labels", |store| async move { store.labels(project_id(1), NOW, NonZeroUsize::MIN).await });
+    call!("short_labels", |store| async move { store.short_labels(project_id(1), NonZeroUsize::MIN).await });
     call!("answered", |store| async move { store.answered(project_id(1), "a").await });
     call!("exact", |store| async move { store.exact(&scope(), &PromptHash::of("hello"), NOW).await });
     call!("nearest", |store| async move {

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::Cursor;
 use crate::admin::Hidden;
 use crate::cache::{Kind, Parameters};
+use crate::embedding::Similarity;
 use crate::project::{ProjectSettings, Tier};
 use crate::provider::ProviderKind;
+use crate::quality::{Band, SampleId, SamplePlace};
 
 /// One line of an export: a project, a provider, a key, an entry or a sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +45,13 @@ impl Record {
             Self::Entry(record) => Some(Cursor { created: record.created, id: record.id.clone() }),
             _ => None,
         }
+    }
+
+    /// Its place, if it is a sample.
+    pub fn place(&self) -> Option<SamplePlace> {
+        let Self::Sample(record) = self else { return None };
+        let band = Band::of(Similarity::from_cosine(record.similarity))?;
+        Some(SamplePlace { band, id: SampleId::new(record.id) })
     }
 }
 

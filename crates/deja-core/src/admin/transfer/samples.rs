@@ -4,24 +4,25 @@ use std::collections::BTreeSet;
 
 use super::{Imported, Record, SampleRecord, timestamp};
 use crate::admin::names::shown;
+use crate::admin::quality::SAMPLES_AT_ONCE;
 use crate::admin::{Acting, AdminError};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
-use crate::quality::{Band, MAX_SAMPLED_BYTES, NewSample, SampleId};
+use crate::quality::{Band, MAX_SAMPLED_BYTES, NewSample, SampleId, SamplePlace};
 use crate::words::UnknownWord;
 
-/// Samples of a page.
-const PAGE: usize = 500;
 /// Characters of the guard's reason at most.
 const MAX_REASON: usize = 64;
 
-/// The project's samples with larger numbers than `after`, by number; none at the end.
-pub async fn samples(by: &Acting<'_>, slug: &str, after: Option<i64>) -> Result<Vec<Record>, AdminError> {
+/// A page of the project's samples, by place, those behind `after` if it is given; an empty one is the end.
+pub async fn samples(
+    by: &Acting<'_>,
+    slug: &str,
+    after: Option<SamplePlace>,
+) -> Result<Vec<Record>, AdminError> {
     let project = by.project(slug).await?;
-    let samples = by.store().samples(project.id, by.now()).await?;
-    let behind = samples.into_iter().map(|sample| sample.sampled);
-    let behind = behind.filter(|sample| after.is_none_or(|after| sample.id.get() > after));
-    Ok(behind.take(PAGE).map(|sample| record(slug, sample)).collect())
+    let samples = by.store().samples(project.id, after, by.now(), SAMPLES_AT_ONCE).await?;
+    Ok(samples.into_iter().map(|sample| record(slug, sample.sampled)).collect())
 }
 
 fn record(slug: &str, sample: NewSample) -> Record {
@@ -57,17 +58,17 @@ async fn present(by: &Acting<'_>, samples: &[NewSample]) -> Result<BTreeSet<Key>
     let projects: BTreeSet<_> = samples.iter().map(|sample| sample.project).collect();
     let mut present = BTreeSet::new();
     for project in projects {
-        let there = by.store().samples(project, by.now()).await?;
-        present.extend(there.iter().map(|sample| key(&sample.sampled)));
+        let there = by.store().sample_places(project, by.now()).await?;
+        present.extend(there.into_iter().map(|place| (project, place)));
     }
     Ok(present)
 }
 
 /// What no two samples have in common.
-type Key = (ProjectId, Band, SampleId);
+type Key = (ProjectId, SamplePlace);
 
 const fn key(sample: &NewSample) -> Key {
-    (sample.project, sample.band, sample.id)
+    (sample.project, sample.place())
 }
 
 /// The sample that a record holds, or in words why it cannot be taken.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::fixtures::{MANY, NOW, entry, entry_id, later, project_id, put, scope, with_project};
 use super::{Subject, register};
-use crate::cache::{Answered, LabelSource, Labelled, Met};
+use crate::cache::{Answered, LabelSource, Labelled, Met, PromptHash, ShortLabel};
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
@@ -53,6 +53,15 @@ async fn are_kept_whole_as_long_as_the_entry(mut store: Subject) {
         assert_eq!((label.at, label.similarity), (at, new.similarity));
     }
     assert_eq!((&*kept[0].matched, &*kept[1].matched), ("dogs", "cats"));
+    let short = kept.iter().map(|label| ShortLabel {
+        asked: PromptHash::of(&label.asked),
+        entry: label.entry,
+        source: label.source,
+        answers: label.answers,
+    });
+    assert_eq!(store.short_labels(project, MANY).await.unwrap(), short.collect::<Vec<_>>());
+    assert_eq!(store.short_labels(project, NonZeroUsize::MIN).await.unwrap().len(), 1);
+    assert_eq!(store.short_labels(other, MANY).await.unwrap(), []);
     store.delete(project, entry_id(1), &change()).await.unwrap();
     put(&*store, entry(1, &scope(project), "cats")).await;
     assert_eq!(said(&*store, project).await, [("b".into(), entry_id(2), true)]);

@@ -10,12 +10,15 @@ use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::project::Project;
-use crate::quality::{BANDS, NewSample};
+use crate::quality::{BANDS, MAX_CONTEXT_BYTES, MAX_MATCHED_BYTES, NewSample};
 use crate::store::{EntryFilter, Store};
 use crate::testing::{self, change};
 
 register!["samples":
     a_sample_comes_back_whole,
+    they_are_read_page_by_page,
+    of_long_texts_the_beginnings_are_read,
+    one_is_read_while_it_is_there,
     each_band_keeps_the_smallest_numbers,
     what_a_project_lets_go_is_gone,
     they_go_with_their_entry,
@@ -41,8 +44,10 @@ async fn keeping(store: &dyn Store, number: u32, samples: u64) -> ProjectId {
 }
 
 async fn numbers(store: &dyn Store, project: ProjectId, now: Timestamp) -> Vec<i64> {
-    let samples = store.samples(project, now).await.unwrap();
-    samples.into_iter().map(|sample| sample.sampled.id.get()).collect()
+    let samples = store.samples(project, None, now, MANY).await.unwrap();
+    let places: Vec<_> = samples.iter().map(|sample| sample.sampled.place()).collect();
+    assert_eq!(store.sample_places(project, now).await.unwrap(), places);
+    places.iter().map(|place| place.id.get()).collect()
 }
 
 async fn a_sample_comes_back_whole(mut store: Subject) {
@@ -63,14 +68,66 @@ async fn a_sample_comes_back_whole(mut store: Subject) {
     store.keep_samples(&given, NOW).await.unwrap();
     store.keep_samples(&[], NOW).await.unwrap();
     store.reopen().await;
-    let kept = store.samples(scope.project(), NOW).await.unwrap();
+    let kept = store.samples(scope.project(), None, NOW, MANY).await.unwrap();
     let [one, refused, forbidden, below] = given;
     let sampled: Vec<_> = kept.iter().map(|sample| sample.sampled.clone()).collect();
-    assert_eq!(sampled, [one, forbidden, below, refused]);
+    assert_eq!(sampled, [one, below, refused, forbidden]);
     for sample in &kept {
         let told = (&*sample.prompt, &*sample.model, sample.context.as_deref());
         assert_eq!(told, ("cats \0 \u{1F408}", "m", Some("in \0 context")));
+        let place = sample.sampled.place();
+        assert_eq!(store.sample(scope.project(), place, NOW).await.unwrap().as_ref(), Some(sample));
     }
+}
+
+async fn they_are_read_page_by_page(store: Subject) {
+    let (project, other) = (keeping(&*store, 1, 1000).await, keeping(&*store, 2, 1000).await);
+    let given = [(4, 0.8), (1, 0.9), (3, 0.8), (2, 0.95), (5, 0.8)]
+        .map(|(number, at)| sample(project, number, 1, at));
+    store.keep_samples(&given, NOW).await.unwrap();
+    store.keep_samples(&[sample(other, 6, 2, 0.8)], NOW).await.unwrap();
+    for limit in 1..=6 {
+        let (mut read, mut after) = (Vec::new(), None);
+        loop {
+            let limit = NonZeroUsize::new(limit).unwrap();
+            let page = store.samples(project, after, NOW, limit).await.unwrap();
+            assert!(page.len() <= limit.get());
+            let Some(last) = page.last() else { break };
+            after = Some(last.sampled.place());
+            read.extend(page.iter().map(|sample| sample.sampled.id.get()));
+        }
+        assert_eq!(read, [3, 4, 5, 1, 2], "{limit}");
+    }
+}
+
+async fn of_long_texts_the_beginnings_are_read(store: Subject) {
+    let project = with_project(&*store, 1).await;
+    // The last character that there is room for begins a byte before the end.
+    let long = |bytes: usize| format!("{}\u{1F408}", "\0".repeat(bytes - 1));
+    let context = long(MAX_CONTEXT_BYTES);
+    let scope = Scope::new(project, Frame::query(Some("m"), Some(&context)));
+    put(&*store, entry(1, &scope, &long(MAX_MATCHED_BYTES))).await;
+    store.keep_samples(&[sample(project, 1, 1, 0.9)], NOW).await.unwrap();
+    let kept = store.samples(project, None, NOW, MANY).await.unwrap();
+    assert_eq!(kept[0].prompt, "\0".repeat(MAX_MATCHED_BYTES - 1));
+    assert_eq!(kept[0].context, Some("\0".repeat(MAX_CONTEXT_BYTES - 1)));
+}
+
+async fn one_is_read_while_it_is_there(store: Subject) {
+    let (project, other) = (keeping(&*store, 1, 1000).await, keeping(&*store, 2, 1000).await);
+    let given = NewSample { expires: Some(later(10)), ..sample(project, 1, 1, 0.9) };
+    store.keep_samples(std::slice::from_ref(&given), NOW).await.unwrap();
+    let read = async |project, place, now| {
+        let found = store.sample(project, place, now).await.unwrap();
+        found.map(|sample| sample.sampled.id.get())
+    };
+    let (place, elsewhere) = (given.place(), sample(project, 1, 1, 0.8).place());
+    assert_eq!(read(project, place, NOW).await, Some(1));
+    assert_eq!(read(project, place, later(10)).await, None, "it ended");
+    assert_eq!(read(project, elsewhere, NOW).await, None);
+    assert_eq!(read(other, place, NOW).await, None);
+    store.delete(project, entry_id(1), &change()).await.unwrap();
+    assert_eq!(read(project, place, NOW).await, None);
 }
 
 async fn each_band_keeps_the_smallest_numbers(mut store: Subject) {
@@ -86,7 +143,7 @@ async fn each_band_keeps_the_smallest_numbers(mut store: Subject) {
     let both = [of(&[10], 0.913), of(&[80, 85], 0.8)].concat();
     store.keep_samples(&both, NOW).await.unwrap();
     store.reopen().await;
-    assert_eq!(numbers(&*store, project, NOW).await, [10, 30, 80, 85]);
+    assert_eq!(numbers(&*store, project, NOW).await, [80, 85, 10, 30]);
 }
 
 async fn what_a_project_lets_go_is_gone(mut store: Subject) {
@@ -180,7 +237,7 @@ async fn a_sample_is_kept_once(store: Subject) {
     for again in [first.clone(), NewSample { asked: "another".into(), ..first.clone() }] {
         store.keep_samples(&[again], NOW).await.unwrap();
     }
-    let kept = store.samples(project, NOW).await.unwrap();
+    let kept = store.samples(project, None, NOW, MANY).await.unwrap();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].sampled, first);
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use super::entries::{rounded, similarity};
 use super::{MemoryStore, State};
 use crate::audit::Change;
-use crate::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash, WrongAnswer};
+use crate::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash, ShortLabel, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Similarity};
 use crate::id::{EntryId, ProjectId};
@@ -164,6 +164,21 @@ impl Labels for MemoryStore {
         labels.retain(|(_, label)| label.at >= since);
         labels.sort_by_key(|(_, label)| Reverse(label.number));
         Ok(labels.into_iter().take(limit.get()).map(|(_, label)| label.clone()).collect())
+    }
+
+    async fn short_labels(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<ShortLabel>, StoreError> {
+        let labels = self.labels(project, Timestamp::from_nanos(i64::MIN), limit).await?;
+        let short = |Label { asked, entry, source, answers, .. }: Label| ShortLabel {
+            asked: PromptHash::of(&asked),
+            entry,
+            source,
+            answers,
+        };
+        Ok(labels.into_iter().map(short).collect())
     }
 
     async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::{MemoryStore, State};
 use crate::clock::Timestamp;
 use crate::id::ProjectId;
-use crate::quality::{BANDS, NewSample, Sample};
+use crate::quality::{BANDS, MAX_CONTEXT_BYTES, MAX_MATCHED_BYTES, NewSample, Sample, SamplePlace};
 use crate::store::{Samples, StoreError};
 
 impl State {
@@ -33,6 +33,11 @@ fn ended(sample: &NewSample, now: Timestamp) -> bool {
     sample.expires.is_some_and(|expires| expires <= now)
 }
 
+/// The first characters of a text, so many bytes at most.
+fn beginning(text: &str, bytes: usize) -> String {
+    text[..text.floor_char_boundary(bytes)].to_owned()
+}
+
 #[async_trait]
 impl Samples for MemoryStore {
     async fn keep_samples(&self, samples: &[NewSample], now: Timestamp) -> Result<(), StoreError> {
@@ -46,22 +51,50 @@ impl Samples for MemoryStore {
         Ok(())
     }
 
-    async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError> {
+    async fn samples(
+        &self,
+        project: ProjectId,
+        after: Option<SamplePlace>,
+        now: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Sample>, StoreError> {
         let mut state = self.state();
         state.trim_samples();
         let live = state.samples.values().filter(|sample| sample.project == project && !ended(sample, now));
-        let whole = live.filter_map(|sampled| {
+        let behind = live.filter(|sample| after.is_none_or(|after| sample.place() > after));
+        let whole = behind.filter_map(|sampled| {
             let stored = state.entries.get(&(project, sampled.entry))?;
+            let context = stored.scope.frame().instructions();
             stored.entry.is_live(now).then(|| Sample {
                 sampled: sampled.clone(),
-                prompt: stored.entry.prompt.clone(),
+                prompt: beginning(&stored.entry.prompt, MAX_MATCHED_BYTES),
                 model: stored.entry.model.clone(),
-                context: stored.scope.frame().instructions().map(str::to_owned),
+                context: context.map(|context| beginning(context, MAX_CONTEXT_BYTES)),
             })
         });
         let mut samples: Vec<_> = whole.collect();
-        samples.sort_by_key(|sample| (sample.sampled.id, sample.sampled.band));
+        samples.sort_by_key(|sample| sample.sampled.place());
+        samples.truncate(limit.get());
         Ok(samples)
+    }
+
+    async fn sample(
+        &self,
+        project: ProjectId,
+        place: SamplePlace,
+        now: Timestamp,
+    ) -> Result<Option<Sample>, StoreError> {
+        let all = self.samples(project, None, now, NonZeroUsize::MAX).await?;
+        Ok(all.into_iter().find(|sample| sample.sampled.place() == place))
+    }
+
+    async fn sample_places(
+        &self,
+        project: ProjectId,
+        now: Timestamp,
+    ) -> Result<Vec<SamplePlace>, StoreError> {
+        let all = self.samples(project, None, now, NonZeroUsize::MAX).await?;
+        Ok(all.iter().map(|sample| sample.sampled.place()).collect())
     }
 
     async fn samples_beyond(&self, project: ProjectId, allowed: u64) -> Result<u64, StoreError> {

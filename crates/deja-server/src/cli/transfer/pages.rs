@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{Cursor, Head, Record};
+use deja_core::quality::SamplePlace;
 
 use crate::admin::{CacheView, Command, Reply};
 use crate::cli::args::Exported;
@@ -15,8 +16,8 @@ enum At {
     Head,
     /// In the entries, behind this one if it is given.
     Entries(Option<Cursor>),
-    /// In the samples, behind the sample of this number if it is given.
-    Samples(Option<i64>),
+    /// In the samples, behind this place if it is given.
+    Samples(Option<SamplePlace>),
 }
 
 /// What is still to come.
@@ -105,8 +106,8 @@ impl Pages {
                 }
                 At::Samples(after) => {
                     let page = self.samples(reach, project, after).await?;
-                    if let Some(Record::Sample(last)) = page.last() {
-                        self.at = At::Samples(Some(last.id));
+                    if let Some(last) = page.last().and_then(Record::place) {
+                        self.at = At::Samples(Some(last));
                     } else {
                         self.slugs.pop_front();
                         self.at = At::Head;
@@ -144,7 +145,7 @@ impl Pages {
         &self,
         reach: &mut Reach<'_>,
         project: String,
-        after: Option<i64>,
+        after: Option<SamplePlace>,
     ) -> anyhow::Result<Vec<Record>> {
         if !self.wanted.with_samples {
             return Ok(Vec::new());
