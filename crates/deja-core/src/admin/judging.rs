@@ -51,6 +51,8 @@ pub struct Judging {
     pub spent: NanoUsd,
     /// Whether there are more, and money for them.
     pub more: bool,
+    /// Why the round ended early, if it failed: what is told above was paid all the same.
+    pub failed: Option<String>,
 }
 
 /// The model called `name`, and why not if it cannot be asked.
@@ -94,7 +96,8 @@ pub async fn plan(by: &Acting<'_>, slug: &str, model: &str) -> Result<Plan, Admi
     Ok(plan)
 }
 
-/// Has `model` judge samples within these limits, those first that tell most.
+/// Has `model` judge samples within these limits, those first that tell most. What fails after a call of the model is told with what
+/// the calls cost.
 pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> Result<Judging, AdminError> {
     let evidence = evidence(by, slug, Labellers::Judges).await?;
     let project = evidence.project.id;
@@ -104,31 +107,38 @@ pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> 
     let order = to_label(&evidence.traffic, &evidence.samples);
     let (mut done, mut failures) = (Judging::default(), 0);
     for judged in order.iter().skip(limits.skip).take(limits.pairs) {
-        let Some(sample) = by.store().sample(project, judged.place, by.now()).await? else { continue };
+        let sample = match by.store().sample(project, judged.place, by.now()).await {
+            Ok(Some(sample)) => sample,
+            Ok(None) => continue,
+            Err(error) => return Ok(Judging { failed: Some(error.to_string()), ..done }),
+        };
         let question = question(&sample);
         if done.spent.plus(respondent.estimate(&question)) > limits.budget {
             return Ok(done);
         }
+        done.asked += 1;
         match respondent.ask(&question).await {
             Ok(word) => {
                 failures = 0;
                 done.spent = done.spent.plus(word.cost);
                 done.unclear += u64::from(word.same.is_none());
-                if let Some(answers) = word.same {
-                    keep(by, &sample, answers, model).await?;
+                if let Some(answers) = word.same
+                    && let Err(error) = keep(by, &sample, answers, model).await
+                {
+                    done.failed = Some(error.to_string());
                 }
             }
             Err(error) => {
                 failures += 1;
                 done.unclear += 1;
                 if failures == MOST_FAILURES {
-                    return Err(AdminError::Failed(format!(
-                        "the model failed {failures} times in a row: {error}"
-                    )));
+                    done.failed = Some(format!("the model failed {failures} times in a row: {error}"));
                 }
             }
         }
-        done.asked += 1;
+        if done.failed.is_some() {
+            return Ok(done);
+        }
     }
     done.more = order.len() > limits.skip + limits.pairs;
     Ok(done)

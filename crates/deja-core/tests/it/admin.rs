@@ -64,7 +64,7 @@ impl Prices for Nothing {
     }
 }
 
-fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
+pub fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
     Admin {
         store: store.clone(),
         clock: clock.clone(),

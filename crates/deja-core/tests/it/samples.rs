@@ -1,18 +1,25 @@
 //! Which queries are sampled, and as what.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use deja_core::admin::judging::Limits;
+use deja_core::admin::{Admin, judging, prices};
+use deja_core::audit::Actor;
 use deja_core::cache::Met;
 use deja_core::cache::Reason;
 use deja_core::clock::Clock;
 use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
+use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, ProjectSettings};
+use deja_core::provider::FailureClass;
 use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Sample};
 use deja_core::store::Samples;
 
-use crate::util::{Bench, query};
+use crate::admin::over;
+use crate::util::{Bench, FakeProviders, complete, failure, query};
 
 fn settings() -> ProjectSettings {
     ProjectSettings { guard: Guard::Off, ttl_seconds: Some(60), ..ProjectSettings::default() }
@@ -106,4 +113,29 @@ async fn samples_wait_behind_counts_that_cannot_be_written() {
     bench.engine.flush_counts().await.unwrap_err();
     bench.store.fail_record.store(false, Ordering::SeqCst);
     assert_eq!(kept(&bench).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_round_of_judging_that_fails_says_what_it_paid() {
+    let bench = Bench::with(settings(), 100).await;
+    for number in 1..=5 {
+        bench.ask(&format!("reset my password|{number}")).await;
+    }
+    assert_eq!(kept(&bench).await.len(), 4);
+    let providers = Arc::new(FakeProviders(bench.provider.clone()));
+    let admin = Admin { providers: Some(providers), ..over(&bench.store, &bench.clock) };
+    let (by, project) = (admin.acting(Actor::Cli), "project-1");
+    prices::set(&by, project, "cheap", 1.0, 2.0).await.unwrap();
+    assert_eq!(judging::plan(&by, project, "cheap").await.unwrap().pairs, 4);
+    let asked = AtomicUsize::new(0);
+    bench.provider.script(move |_| {
+        let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+        async move { if is_first { Ok(complete("yes")) } else { Err(failure(FailureClass::Auth)) } }
+    });
+    let limits = Limits { budget: NanoUsd::from_nanos(1_000_000_000), pairs: 10, skip: 0 };
+    let done = judging::judge(&by, project, "cheap", limits).await.unwrap();
+    assert_eq!((done.asked, done.unclear, done.spent.as_nanos()), (4, 3, 120_000));
+    assert!(done.failed.unwrap().starts_with("the model failed 3 times in a row: "));
+    // What it said first is kept.
+    assert_eq!(judging::plan(&by, project, "cheap").await.unwrap().pairs, 3);
 }

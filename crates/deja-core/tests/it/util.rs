@@ -255,7 +255,7 @@ pub fn passed(
     Forwarded { status, error: None, headers: headers.into_iter().collect(), asked_usage: false, body }
 }
 
-struct FakeProviders(Arc<FakeProvider>);
+pub struct FakeProviders(pub Arc<FakeProvider>);
 
 #[async_trait]
 impl Providers for FakeProviders {

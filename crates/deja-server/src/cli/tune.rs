@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use deja_core::admin::AdminError;
 use deja_core::admin::judging::{Judging, Limits};
 use deja_core::admin::quality::Labellers;
 use deja_core::money::NanoUsd;
@@ -88,6 +89,9 @@ async fn judge(
             all.spent = all.spent.plus(done.spent);
             limits.skip += usize::try_from(done.unclear)?;
             limits.budget = limits.budget.minus(done.spent);
+            if let Some(failed) = done.failed {
+                return Err(AdminError::Failed(failed).into());
+            }
             if !done.more {
                 return Ok(());
             }
@@ -96,10 +100,10 @@ async fn judge(
     let left = "what it judged is kept; a running server may yet ask for the ten pairs under way, which the figures \
                 above lack";
     let judged = unless_stopped(&mut signals, left, work).await;
-    if judged.as_ref().is_err_and(|error| !error.is::<Interrupted>()) {
+    let Judging { asked, unclear, spent, .. } = all;
+    if asked == 0 && judged.as_ref().is_err_and(|error| !error.is::<Interrupted>()) {
         return judged;
     }
-    let Judging { asked, unclear, spent, .. } = all;
     let spent = amount(spent.as_dollars());
     writeln!(std::io::stderr(), "Pairs judged: {asked}, {unclear} of them unclear, for {spent} USD.")?;
     judged

@@ -126,3 +126,26 @@ fn a_model_judges_samples_for_what_it_may_cost_and_apart_from_people() {
     assert!(judge("nobodys-model", &["--budget", "1", "--yes"]).2.contains("no provider answers the model"));
     assert!(judge(MODEL, &["--budget", "-1", "--yes"]).2.starts_with("deja: "));
 }
+
+#[test]
+fn what_judges_failed_at_is_told_behind_what_it_cost() {
+    const QUESTION: &str = "Would one complete answer serve both";
+    let provider = FakeProvider::start();
+    provider.on(QUESTION, Reaction::Json(400, json!({"error": {"message": "no"}})));
+    let deja = Deja::start(&provider);
+    let tenant = Tenant::create(&deja, "Unjudged", &[]);
+    let more = ["How could I reset my password?", "How do I reset my password now?"];
+    for prompt in [PROMPT, REWORDED].iter().chain(&more) {
+        tenant.ask(&json!({"prompt": prompt, "model": MODEL}));
+    }
+    eventually("all are sampled", || samples(&deja, &["--with-samples"]).len() == 3);
+    let tune = ["tune", "--project", &tenant.slug, "--judge", MODEL, "--budget", "1", "--yes"];
+    let output = deja.try_cli(&tune);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let (told, failed) = said.split_once("Pairs judged: 3, 3 of them unclear, for ").unwrap();
+    assert!(
+        !told.contains("failed") && failed.contains("deja: the model failed 3 times in a row: "),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
