@@ -14,8 +14,8 @@ pub const LISTED: usize = 1000;
 
 /// Looking into a cache. Entries that expired and are not swept yet are included. What a filter finds by text is read
 /// through: few such searches run at once, each within a time that the store is opened with. A search that does not end
-/// in it is [`StoreError::SearchTimeout`]. Hits wait for no search. The same holds for what passes a filter of any kind
-/// in another order than that of age.
+/// in it is [`StoreError::SearchTimeout`]. Hits wait for no search. In the embedded store the same holds for counting what passes a
+/// filter of any kind, and in both for sorting it in another order than that of age.
 #[async_trait]
 pub trait Browse: Send + Sync {
     /// Up to `limit` of the project's entries that pass the filter, in this order, those behind `after` if it is given, each with

@@ -47,7 +47,8 @@ pub trait Usage: Send + Sync {
     ) -> Result<Vec<(Slice, Totals)>, StoreError>;
 
     /// The project's entries that pass the filter and were hit at `since` or later, those that saved most first,
-    /// equal ones by id; at most `limit`. What an entry saved counts from its storing on.
+    /// equal ones by id; at most `limit`. What an entry saved counts from its storing on. In the embedded store what a filter finds is
+    /// read through as by a search ([`Browse`](crate::store::Browse)).
     async fn top_entries(
         &self,
         project: ProjectId,

@@ -1,21 +1,25 @@
 //! Who asks is known though nothing can be written: a session and a token are read, and their use is noted if it can be.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use deja_core::admin::keys::Expiry;
+use deja_core::admin::projects::NewProject;
 use deja_core::admin::tokens::Shown;
 use deja_core::admin::{
-    Acting, Admin, AdminError, PasswordHasher, Prices, SecretSealer, operators, sessions, tokens,
+    Acting, Admin, AdminError, PasswordHasher, Prices, SecretSealer, cache, operators, projects, sessions,
+    tokens,
 };
 use deja_core::audit::Actor;
 use deja_core::clock::Clock;
 use deja_core::id::SystemEntropy;
 use deja_core::operator::{Invite, PasswordHash, PlainToken, Purpose, Role};
 use deja_core::pricing::{PriceBook, PriceList};
-use deja_core::store::Invites as _;
+use deja_core::project::Tier;
+use deja_core::store::{Audit as _, EntryFilter, Invites as _};
 use deja_core::testing::{ManualClock, change};
 use secrecy::{SecretSlice, SecretString};
 
@@ -170,4 +174,25 @@ async fn a_link_that_was_stored_after_its_maker_was_disabled_does_not_work() {
     assert!(matches!(accept().await, Err(AdminError::NotFound(_))));
     operators::set(&by, "fired@example.com", None, Some(false)).await.unwrap();
     assert_eq!(accept().await.unwrap().role, Role::Owner);
+}
+
+#[tokio::test]
+async fn what_cannot_be_counted_in_time_is_purged_all_the_same() {
+    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
+    let admin = over(&store, &clock);
+    let by = admin.acting(Actor::Cli);
+    let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
+    let shop = projects::create(&by, new).await.unwrap();
+    store.fail_count.store(true, Ordering::SeqCst);
+    let filter = EntryFilter { model: Some("m".into()), ..EntryFilter::default() };
+    assert_eq!(cache::purge(&by, "shop", &filter).await.unwrap(), 0);
+    let changes = store.changes(Some(shop.id), None, NonZeroUsize::MIN).await.unwrap();
+    assert_eq!(
+        (&*changes[0].change.action, &*changes[0].change.detail),
+        ("cache.purge", "model m; not counted")
+    );
+    assert!(cache::may_have_purged(&changes[0].change.detail, "m", None));
+    // The search by text would not end in time either.
+    let filter = EntryFilter { text: Some("text".into()), ..filter };
+    assert!(cache::purge(&by, "shop", &filter).await.is_err());
 }

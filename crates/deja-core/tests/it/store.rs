@@ -67,6 +67,8 @@ pub struct OddStore {
     pub hold_nearest: Mutex<Option<Arc<Semaphore>>>,
     /// Noting that a session or a token was used fails while this is set.
     pub fail_touch: AtomicBool,
+    /// Counting what passes a filter takes too long.
+    pub fail_count: AtomicBool,
     /// How often `exact` was asked.
     pub exact_calls: AtomicUsize,
     /// How often `nearest` was asked.
@@ -94,6 +96,7 @@ impl OddStore {
             "record" => is_set(&self.refuse_record).then(refused),
             "keep_answered" if is_set(&self.fail_answered) => Some(down()),
             "keep_answered" => is_set(&self.refuse_answered).then(refused),
+            "count_matching" => is_set(&self.fail_count).then_some(StoreError::SearchTimeout),
             touch if touch.starts_with("touch_") => is_set(&self.fail_touch).then(down),
             _ => None,
         }

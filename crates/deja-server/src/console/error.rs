@@ -25,6 +25,10 @@ use crate::request_id;
 pub(super) const SEARCH_TIMEOUT: &str =
     "The search took too long, and was ended. Choose a model or a context as well.";
 
+/// Said where counting what passes a filter did not end in time.
+pub(super) const COUNT_TIMEOUT: &str =
+    "Counting what passes this filter took too long, and was ended. It can be purged all the same.";
+
 /// Said where sorting what passes a filter did not end in time.
 pub(super) const SORT_TIMEOUT: &str =
     "Sorting what passes this filter took too long, and was ended. Sort by “Created”, or sort all entries.";

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::cache::entries_of;
-use super::error::{ConsoleError, SEARCH_TIMEOUT};
+use super::error::{COUNT_TIMEOUT, ConsoleError, SEARCH_TIMEOUT};
 use super::filter::{Filter, Select};
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
@@ -61,7 +61,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
     };
     let frame = visit.frame_in(&project, "Purge the cache", "Cache");
     let (frame, goes_on) = match (counted, before) {
-        (None, _) => (frame.complaining(Some(SEARCH_TIMEOUT)), None),
+        (None, _) if form.entries().text.is_some() => (frame.complaining(Some(SEARCH_TIMEOUT)), None),
+        (None, _) => (frame.complaining(Some(COUNT_TIMEOUT)), None),
         (Some(0), Some(_)) => (frame.saying(Some(Flash::good(GONE))), None),
         (Some(now), Some(before)) if now < before => (frame, Some(now)),
         (Some(_), Some(_)) => (frame.complaining(Some(STOPPED)), None),

@@ -88,14 +88,14 @@ pub(crate) struct SqliteStore {
     memory: Arc<Memory>,
     writer: Writer,
     readers: Readers,
-    /// The one connection for searches by text, which may read all of a project.
+    /// The one connection for searches and counts that may read all of a project.
     searches: Readers,
 }
 
 impl SqliteStore {
-    /// The connections that read what passes the filter. A search by text has its own: what hits read never waits for it.
+    /// The connections that read what passes the filter. If it reads entries through, it has its own: what hits read never waits for it.
     fn readers_for(&self, filter: &EntryFilter) -> &Readers {
-        if filter.text.is_some() { &self.searches } else { &self.readers }
+        if filter.is_all() { &self.readers } else { &self.searches }
     }
 }
 
@@ -148,12 +148,13 @@ fn weight(entry: &Entry) -> u32 {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
+    use std::pin::pin;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
     use std::time::Duration;
 
     use deja_core::store::{
-        Audit, Browse, Entries, EntryColumn, EntryOrder, Labels, Order, Projects, RequestLog, Usage,
+        Audit, Browse, Entries, EntryColumn, EntryOrder, Labels, Order, Projects, RequestLog, StaleCount, Usage, Vectors,
     };
     use deja_core::testing::{self, change};
 
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hits_do_not_wait_for_a_search_by_text() {
+    async fn hits_do_not_wait_for_what_reads_entries_through() {
         let directory = tempfile::tempdir().unwrap();
         let settings = StoreSettings { readers: 1, ..StoreSettings::new(directory.path()) };
         let (project, one) = (ProjectId::from_bytes([1; 16]), NonZeroUsize::MIN);
@@ -210,6 +211,8 @@ mod tests {
                 store.count_matching(project, &filter).await.err(),
                 store.top_entries(project, &filter, since, one).await.err(),
                 store.purge(project, &filter, &change()).await.err(),
+                store.count_matching(project, &model).await.err(),
+                store.top_entries(project, &model, since, one).await.err(),
             ];
             for error in too_long {
                 assert!(matches!(error, Some(StoreError::SearchTimeout)), "{error:?}");
@@ -221,7 +224,14 @@ mod tests {
             }
             assert_eq!(store.count_matching(project, &all).await.unwrap(), 0);
             store.ready().await.unwrap();
+            // What must not end half done waits for as long as it takes.
+            let (noted, embedder) = (change(), EmbedderId::new("e"));
+            let mut purge = pin!(store.purge(project, &model, &noted));
+            let mut stale = pin!(store.stale_count(None, &embedder, since));
+            let both = futures::future::join(&mut purge, &mut stale);
+            assert!(tokio::time::timeout(Duration::from_millis(50), both).await.is_err());
             release.send(()).unwrap();
+            assert_eq!((purge.await.unwrap(), stale.await.unwrap()), (0, StaleCount::default()));
         };
         let (search, ()) = tokio::join!(search, others);
         search.unwrap();

@@ -48,7 +48,23 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let ends = self.patience.map(|patience| Instant::now() + patience);
+        self.read_until(self.patience.map(|patience| Instant::now() + patience), work).await
+    }
+
+    /// The same, however long it takes, for what must not end half done.
+    pub(super) async fn read_to_the_end<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.read_until(None, work).await
+    }
+
+    async fn read_until<T, F>(&self, ends: Option<Instant>, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
         let free = Arc::clone(&self.free).acquire_owned();
         let permit = match ends {
             None => free.await,

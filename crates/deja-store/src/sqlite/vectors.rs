@@ -45,8 +45,9 @@ impl Vectors for SqliteStore {
         now: Timestamp,
     ) -> Result<StaleCount, StoreError> {
         let (memory, embedder) = (Arc::clone(&self.memory), embedder.clone());
-        self.readers
-            .read(move |connection| {
+        // All entries are looked at: hits do not wait for it.
+        self.searches
+            .read_to_the_end(move |connection| {
                 let failed = memory.stale_claims.failed(&embedder, now);
                 count(connection, project, &embedder, &failed)
             })

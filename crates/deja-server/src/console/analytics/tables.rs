@@ -9,7 +9,7 @@ use deja_core::admin::prices;
 use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Surface, SurfaceTotals, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
-use deja_core::store::{EntryFilter, folded};
+use deja_core::store::{EntryFilter, StoreError, folded};
 
 use crate::console::asked::Asked;
 use crate::console::chart::{self, Unit};
@@ -342,10 +342,10 @@ pub(super) async fn top_prompts(
     asked: &Asked,
 ) -> Result<Table, ConsoleError> {
     let (found, none) = match entry_filter(visit, project, &asked.slice).await? {
-        Some(filter) => {
-            let found = visit.store().top_entries(project.id, &filter, asked.span.from(), TOP).await?;
-            (found, "No entry was hit since this range began.")
-        }
+        Some(filter) => match visit.store().top_entries(project.id, &filter, asked.span.from(), TOP).await {
+            Err(StoreError::SearchTimeout) => (Vec::new(), "Looking for them took too long, and was ended."),
+            found => (found?, "No entry was hit since this range began."),
+        },
         None => (Vec::new(), "No entry of this context is known."),
     };
     let slug = project.slug.as_str();

@@ -153,9 +153,14 @@ impl Entries for SqliteStore {
         if filter.is_all() {
             note_purge(Arc::clone(&self.memory), &self.writer, project).await?;
         }
-        let of = filter.clone();
-        let rows = self.readers_for(filter);
-        let rows = rows.read(move |connection| remove::rows_that_pass(connection, project, &of)).await?;
+        let (of, readers) = (filter.clone(), self.readers_for(filter));
+        let find = move |connection: &Connection| remove::rows_that_pass(connection, project, &of);
+        // A search by text has an end. By model and context all of a large cache can be purged.
+        let rows = if filter.text.is_some() {
+            readers.read(find).await?
+        } else {
+            readers.read_to_the_end(find).await?
+        };
         let purged = purged(Arc::clone(&self.memory), self.writer.clone(), rows, Some(change.clone()));
         to_the_end(purged).await
     }
