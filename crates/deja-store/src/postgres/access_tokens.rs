@@ -42,7 +42,7 @@ impl AccessTokens for PostgresStore {
              WHERE t.hash = $1 AND o.disabled IS NULL",
             operators::COLUMNS
         );
-        let row = self.connections.query_opt(&sql, &[&hash.0.as_slice()]).await?;
+        let row = self.connections.of_strangers().query_opt(&sql, &[&hash.0.as_slice()]).await?;
         row.map(|row| Ok((from_row(&row)?, operators::from_row(&row, WIDTH)?))).transpose()
     }
 

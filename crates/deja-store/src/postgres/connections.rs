@@ -43,7 +43,7 @@ enum Owner {
     /// Operators, and work that no request waits for.
     Deja,
     Project(ProjectId),
-    /// Keys of which nobody knows yet whether there is such a key. All of them have one share.
+    /// Keys, cookies, links and access tokens of which nobody knows yet whether there are such. All of them have one share.
     Strangers,
 }
 
@@ -89,7 +89,7 @@ impl Connections {
         Self { owner: Owner::Project(project), ..self.clone() }
     }
 
-    /// The same, for keys that may be anybody's.
+    /// The same, for keys, cookies, links and access tokens that may be anybody's.
     pub(super) fn of_strangers(&self) -> Self {
         Self { owner: Owner::Strangers, ..self.clone() }
     }

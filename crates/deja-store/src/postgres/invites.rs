@@ -47,7 +47,8 @@ impl Invites for PostgresStore {
 
     async fn invite(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Invite>, StoreError> {
         let sql = format!("{SELECT} WHERE token = $1 AND expires > $2");
-        let row = self.connections.query_opt(&sql, &[&token.0.as_slice(), &now.as_nanos()]).await?;
+        let row =
+            self.connections.of_strangers().query_opt(&sql, &[&token.0.as_slice(), &now.as_nanos()]).await?;
         row.as_ref().map(from_row).transpose()
     }
 

@@ -64,7 +64,7 @@ impl Keys for PostgresStore {
              WHERE k.hash = $1 AND k.revoked IS NULL",
             projects::COLUMNS
         );
-        let row = self.connections.query_opt(&sql, &[&hash.0.as_slice()]).await?;
+        let row = self.connections.of_strangers().query_opt(&sql, &[&hash.0.as_slice()]).await?;
         row.map(|row| admission(&row)).transpose()
     }
 

@@ -69,7 +69,8 @@ impl Sessions for PostgresStore {
              WHERE s.token = $1 AND s.expires > $2 AND o.disabled IS NULL",
             operators::COLUMNS
         );
-        let row = self.connections.query_opt(&sql, &[&token.0.as_slice(), &now.as_nanos()]).await?;
+        let row =
+            self.connections.of_strangers().query_opt(&sql, &[&token.0.as_slice(), &now.as_nanos()]).await?;
         row.map(|row| Ok((from_row(&row)?, operators::from_row(&row, WIDTH)?))).transpose()
     }
 

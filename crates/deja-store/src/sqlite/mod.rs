@@ -154,7 +154,8 @@ mod tests {
     use std::time::Duration;
 
     use deja_core::store::{
-        Audit, Browse, Entries, EntryColumn, EntryOrder, Labels, Order, Projects, RequestLog, StaleCount, Usage, Vectors,
+        Audit, Browse, Entries, EntryColumn, EntryOrder, Labels, Order, Projects, RequestLog, StaleCount,
+        Usage, Vectors,
     };
     use deja_core::testing::{self, change};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deja_core::api_key::KeyHash;
 use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::operator::TokenHash;
 use deja_core::rate_limit::Quota;
 use deja_core::store::{Door, LookUp, Store};
 use deja_core::testing::{self, change};
@@ -92,6 +93,34 @@ async fn requests_with_keys_that_nobody_knows_have_half_of_the_connections() {
     while let Some(door) = guesses.join_next().await {
         assert!(matches!(door.unwrap(), Door::Unknown));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guesses_of_all_kinds_have_half_of_the_connections_together() {
+    let database = Database::create().await;
+    let patient = PostgresSettings { pool_size: POOL, call_timeout: HANG, ..settings(&database.url) };
+    let store = open_store(patient).await;
+    let holder = database.client().await;
+    holder.batch_execute("BEGIN; LOCK TABLE keys, sessions, invites, access_tokens").await.unwrap();
+    let mut guesses = JoinSet::new();
+    for number in 0..POOL {
+        let guess = [number as u8; 32];
+        let each = || (Arc::clone(&store), TokenHash(guess));
+        // As feedback asks.
+        let (keys, key) = (Arc::clone(&store), KeyHash(guess));
+        guesses.spawn(async move { keys.admit(&key).await.unwrap().is_none() });
+        let (store, token) = each();
+        guesses.spawn(async move { store.session(&token, NOW).await.unwrap().is_none() });
+        let (store, token) = each();
+        guesses.spawn(async move { store.invite(&token, NOW).await.unwrap().is_none() });
+        let (store, token) = each();
+        guesses.spawn(async move { store.access_token(&token).await.unwrap().is_none() });
+    }
+    until_waiting(&database, POOL as i64 / 2).await;
+    assert!(store.exact(&scope(), &PromptHash::of("hello"), NOW).await.unwrap().is_none());
+    until_waiting(&database, POOL as i64 / 2).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert!(guesses.join_all().await.into_iter().all(|is_unknown| is_unknown));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
