@@ -99,6 +99,19 @@ impl PostgresStore {
         let sql = Noted::statement(parts, params.len(), When::Done);
         count(&self.connections.query_one(&sql, &noted.after(params)).await?, 0)
     }
+
+    /// The same, of parts that may touch many rows.
+    pub(super) async fn change_much(
+        &self,
+        parts: &str,
+        params: Params<'_>,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        let noted = Noted::of(change);
+        let sql = Noted::statement(parts, params.len(), When::Done);
+        let rows = self.connections.bulk(&sql, &noted.after(params)).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
+    }
 }
 
 #[async_trait]
@@ -138,7 +151,8 @@ impl Audit for PostgresStore {
                         gone AS (DELETE FROM changes WHERE number IN (SELECT number FROM surplus) RETURNING 1)
                    SELECT count(*) FROM gone";
         let params: Params<'_> = &[&action, &before.as_nanos(), &signed(newest), &limit_of(at_most)];
-        count(&self.connections.query_one(sql, params).await?, 0)
+        let rows = self.connections.bulk(sql, params).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
     }
 }
 

@@ -83,7 +83,7 @@ impl Labels for PostgresStore {
                    FROM labels l JOIN entries e ON e.project_id = l.project_id AND e.entry_id = l.entry_id
                    WHERE l.project_id = $1 AND l.at >= $2 ORDER BY l.number DESC LIMIT $3";
         let params: Params<'_> = &[&uuid(project.as_bytes()), &since.as_nanos(), &limit_of(at_most)];
-        let rows = self.connections.query(sql, params).await?;
+        let rows = self.connections.bulk(sql, params).await?;
         rows.iter()
             .map(|row| {
                 Ok(Label {

@@ -88,7 +88,8 @@ impl Projects for PostgresStore {
             &to_json(&project.settings)?,
             &signed(project.settings.samples),
         ];
-        Ok(self.change(&parts, params, change).await? > 0)
+        // It may delete all texts of the log, and samples.
+        Ok(self.change_much(&parts, params, change).await? > 0)
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {

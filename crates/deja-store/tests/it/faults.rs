@@ -269,6 +269,34 @@ async fn a_statement_that_waits_for_a_lock_ends_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_grows_with_a_project_has_more_time_than_a_call() {
+    let database = Database::create().await;
+    let call_timeout = Duration::from_secs(2);
+    let store =
+        filled(PostgresSettings { call_timeout, bulk_timeout: HANG, ..settings(&database.url) }).await;
+    assert!(store.label(project_id(1), wrong(1, "asked"), &change()).await.unwrap().is_some());
+    // As if there were many rows.
+    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3); RETURN NULL; END';
+                CREATE TRIGGER slow BEFORE UPDATE ON request_log FOR EACH STATEMENT EXECUTE FUNCTION slow();
+                CREATE TRIGGER slow BEFORE DELETE ON changes FOR EACH STATEMENT EXECUTE FUNCTION slow();
+                ALTER TABLE labels RENAME TO all_labels;
+                CREATE VIEW labels AS SELECT * FROM all_labels WHERE pg_sleep(3)::text IS NOT NULL;";
+    database.client().await.batch_execute(slow).await.unwrap();
+    let begun = Instant::now();
+    let (project, all) = (project(1), NonZeroUsize::MAX);
+    let (change, since) = (change(), Timestamp::from_nanos(i64::MIN));
+    let (labels, short, swept, updated) = tokio::join!(
+        store.labels(project.id, since, all),
+        store.short_labels(project.id, all),
+        store.sweep_changes("a", NOW, 1, all),
+        // It keeps no texts: those that the log has go with this change.
+        store.update_project(&project, &change),
+    );
+    assert_eq!((labels.unwrap().len(), short.unwrap().len(), swept.unwrap()), (1, 1, 0));
+    assert!(updated.unwrap() && begun.elapsed() > call_timeout);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_that_is_locked_costs_the_other_connections_nothing() {
     let database = Database::create().await;
     let (proxy, url) = behind_proxy(&database).await;
