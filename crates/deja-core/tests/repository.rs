@@ -28,13 +28,7 @@ fn deja_core_depends_on_no_driver() {
     let (dependencies, _) = dependencies.split_once("\n[").unwrap();
     assert!(dependencies.contains("deja-guard"), "{dependencies}");
     for driver in [
-        "axum",
-        "deja-embed",
-        "deja-providers",
-        "deja-store",
-        "hyper",
-        "reqwest",
-        "rusqlite",
+        "axum", "deja-embed", "deja-providers", "deja-store", "hyper", "reqwest", "rusqlite",
         "tokio-postgres",
     ] {
         assert!(!dependencies.contains(driver), "{driver}");

@@ -34,22 +34,8 @@ struct Noted {
 const SYMBOLS: [&str; 10] = ["co", "no", "cs", "hf", "os", "ni", "si", "sn", "ms", "mg"];
 /// What a letter behind it names. Behind other nouns its case says nothing: "vitamin d".
 const NAMED: [&str; 16] = [
-    "variable",
-    "variables",
-    "letter",
-    "symbol",
-    "constant",
-    "function",
-    "set",
-    "matrix",
-    "vector",
-    "value",
-    "unit",
-    "element",
-    "parameter",
-    "point",
-    "size",
-    "number",
+    "variable", "variables", "letter", "symbol", "constant", "function", "set", "matrix", "vector", "value",
+    "unit", "element", "parameter", "point", "size", "number",
 ];
 impl Cased {
     /// Reads a text in English.

@@ -135,27 +135,8 @@ static LISTS: LazyLock<FxHashMap<&'static str, u32>> = LazyLock::new(|| {
     for (bit, list) in LANGUAGES
         .iter()
         .chain(&[
-            ENGLISH,
-            NEGATIONS,
-            IDLE,
-            PASSIVE,
-            WHO,
-            LOSES,
-            WINS,
-            COURTESY,
-            GREETINGS,
-            THANKS,
-            FROM,
-            TO,
-            BY,
-            MASCULINE,
-            FEMININE,
-            PORTUGUESE_FEMININE,
-            BESIDE_WINS,
-            NOW,
-            GERMAN_IDLE,
-            DETERMINERS,
-            BEHIND_WAS,
+            ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY, GREETINGS, THANKS, FROM, TO, BY,
+            MASCULINE, FEMININE, PORTUGUESE_FEMININE, BESIDE_WINS, NOW, GERMAN_IDLE, DETERMINERS, BEHIND_WAS,
         ])
         .enumerate()
     {

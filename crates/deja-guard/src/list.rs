@@ -4,22 +4,8 @@ use std::borrow::Cow;
 
 /// Words of prompts that ask about the form itself.
 const ABOUT_FORM: [&str; 16] = [
-    "markdown",
-    "bullet",
-    "bullets",
-    "bulleted",
-    "bulletpoints",
-    "numbered",
-    "numbering",
-    "table",
-    "column",
-    "columns",
-    "rows",
-    "format",
-    "formatting",
-    "yaml",
-    "syntax",
-    "latex",
+    "markdown", "bullet", "bullets", "bulleted", "bulletpoints", "numbered", "numbering", "table", "column",
+    "columns", "rows", "format", "formatting", "yaml", "syntax", "latex",
 ];
 
 /// Heads of tables whose two columns are named for what they are.

@@ -32,34 +32,12 @@ pub(crate) struct State {
 }
 
 const USED: [&str; 13] = [
-    "used",
-    "spent",
-    "consumed",
-    "completed",
-    "finished",
-    "eaten",
-    "watched",
-    "downloaded",
-    "paid",
-    "taken",
-    "done",
-    "burned",
-    "redeemed",
+    "used", "spent", "consumed", "completed", "finished", "eaten", "watched", "downloaded", "paid", "taken",
+    "done", "burned", "redeemed",
 ];
 const LOST: [&str; 13] = [
-    "lost",
-    "forgot",
-    "forgotten",
-    "misplaced",
-    "threw",
-    "thrown",
-    "discarded",
-    "deleted",
-    "destroyed",
-    "sold",
-    "lack",
-    "binned",
-    "broke",
+    "lost", "forgot", "forgotten", "misplaced", "threw", "thrown", "discarded", "deleted", "destroyed",
+    "sold", "lack", "binned", "broke",
 ];
 const DETERMINERS: [&str; 7] = ["the", "a", "an", "my", "our", "any", "all"];
 

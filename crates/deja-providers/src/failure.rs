@@ -264,18 +264,11 @@ const CONTEXT_MESSAGES: [&str; 10] = [
     "too large to process",
 ];
 const AUTH: [&str; 6] = [
-    "invalid_api_key",
-    "API_KEY_INVALID",
-    "authentication_error",
-    "permission_error",
-    "PERMISSION_DENIED",
+    "invalid_api_key", "API_KEY_INVALID", "authentication_error", "permission_error", "PERMISSION_DENIED",
     "UNAUTHENTICATED",
 ];
 const OVERLOADED: [&str; 5] = [
-    "server_is_overloaded",
-    "overloaded_error",
-    "UNAVAILABLE",
-    "unavailable_error",
+    "server_is_overloaded", "overloaded_error", "UNAVAILABLE", "unavailable_error",
     "service_unavailable_error",
 ];
 

@@ -31,15 +31,7 @@ impl Family {
 
 /// Parts of a name, between hyphens, that say that a model does not answer in text.
 const NOT_TEXT: [&str; 10] = [
-    "audio",
-    "dialog",
-    "embedding",
-    "image",
-    "live",
-    "moderation",
-    "realtime",
-    "transcribe",
-    "translate",
+    "audio", "dialog", "embedding", "image", "live", "moderation", "realtime", "transcribe", "translate",
     "tts",
 ];
 
@@ -123,43 +115,17 @@ mod tests {
     #[test]
     fn models_that_think_are_known_whoever_serves_them() {
         for model in [
-            "o1",
-            "o3-mini",
-            "o4-mini-2025-04-16",
-            "gpt-5",
-            "gpt-5.2-mini",
-            "ft:o4-mini:acme",
-            "gpt-5-pro",
-            "gemini-2.5-flash",
-            "gemini-3-pro-preview",
-            "gemini-flash-latest",
-            "openai/gpt-5-mini",
-            "openrouter/openai/o3-mini",
-            "openai/gpt-oss-120b",
-            "gpt-oss:20b",
-            "google/gemini-2.5-flash",
-            "deepseek-ai/DeepSeek-R1",
-            "deepseek-r1:7b",
-            "deepseek-reasoner",
-            "kimi-k2-thinking",
+            "o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.2-mini", "ft:o4-mini:acme", "gpt-5-pro",
+            "gemini-2.5-flash", "gemini-3-pro-preview", "gemini-flash-latest", "openai/gpt-5-mini",
+            "openrouter/openai/o3-mini", "openai/gpt-oss-120b", "gpt-oss:20b", "google/gemini-2.5-flash",
+            "deepseek-ai/DeepSeek-R1", "deepseek-r1:7b", "deepseek-reasoner", "kimi-k2-thinking",
         ] {
             assert!(thinks(model), "{model}");
         }
         for model in [
-            "gpt-4o-mini",
-            "gpt-4.1-nano",
-            "gpt-3.5-turbo",
-            "gpt-5-chat-latest",
-            "ft:gpt-4o-mini:acme::9x",
-            "gemini-2.0-flash",
-            "gemini-1.5-pro",
-            "gemini-2.5-flash-lite",
-            "gemma-3-27b-it",
-            "openai/gpt-4o-mini",
-            "olmo-2",
-            "claude-haiku-4-5",
-            "llama-3.3-70b",
-            "",
+            "gpt-4o-mini", "gpt-4.1-nano", "gpt-3.5-turbo", "gpt-5-chat-latest", "ft:gpt-4o-mini:acme::9x",
+            "gemini-2.0-flash", "gemini-1.5-pro", "gemini-2.5-flash-lite", "gemma-3-27b-it",
+            "openai/gpt-4o-mini", "olmo-2", "claude-haiku-4-5", "llama-3.3-70b", "",
         ] {
             assert!(!thinks(model), "{model}");
         }
@@ -168,18 +134,9 @@ mod tests {
     #[test]
     fn chat_models_find_their_family() {
         for model in [
-            "gpt-4o-mini",
-            "gpt-4o-2024-11-20",
-            "gpt-3.5-turbo",
-            "gpt-6.2-sol",
-            "gpt-5.1-codex",
-            "o1",
-            "o3-mini",
-            "o4-mini-deep-research",
-            "chatgpt-4o-latest",
-            "codex-mini-latest",
-            "ft:gpt-4o-mini:acme::9x",
-            "ft:o4-mini-2025-04-16:acme",
+            "gpt-4o-mini", "gpt-4o-2024-11-20", "gpt-3.5-turbo", "gpt-6.2-sol", "gpt-5.1-codex", "o1",
+            "o3-mini", "o4-mini-deep-research", "chatgpt-4o-latest", "codex-mini-latest",
+            "ft:gpt-4o-mini:acme::9x", "ft:o4-mini-2025-04-16:acme",
         ] {
             assert_eq!(family(model), Some(Family::OpenAi), "{model}");
         }

@@ -4,31 +4,10 @@ use deja_core::analytics::Totals;
 
 /// The columns of [`Totals::as_array`], in its order.
 pub(crate) const SUMS: [&str; Totals::FIELDS] = [
-    "exact_hits",
-    "semantic_hits",
-    "misses",
-    "errors",
-    "refused",
-    "rate_limited",
-    "input_tokens",
-    "output_tokens",
-    "saved_input_tokens",
-    "saved_output_tokens",
-    "saved",
-    "spent",
-    "passed",
-    "new_scopes",
-    "new_instructions",
-    "new_turns",
-    "new_contexts",
-    "new_end_users",
-    "new_parameters",
-    "unknown_models",
-    "forbidden_models",
-    "closed_projects",
-    "not_cached",
-    "unpriced",
-    "too_long",
+    "exact_hits", "semantic_hits", "misses", "errors", "refused", "rate_limited", "input_tokens",
+    "output_tokens", "saved_input_tokens", "saved_output_tokens", "saved", "spent", "passed", "new_scopes",
+    "new_instructions", "new_turns", "new_contexts", "new_end_users", "new_parameters", "unknown_models",
+    "forbidden_models", "closed_projects", "not_cached", "unpriced", "too_long",
 ];
 
 /// What a sum stops at: a provider may claim any number of tokens, and counting must go on after that.

@@ -268,25 +268,10 @@ mod tests {
     fn nothing_is_guessed() {
         let table = PriceTable::compiled_in();
         for model in [
-            "gpt-4o-foo",
-            "gpt-4",
-            "gpt-4o-",
-            "gpt",
-            "",
-            "-",
-            "/",
-            "ft:",
-            "ft::",
-            "gpt-4o-2024-13-20",
-            "gpt-4o-20241",
-            "ft:gpt-4o-unknown:a::b",
-            "gpt-4o@tomorrow",
-            "gpt-4o-mini-2407",
-            "GPT-4o",
+            "gpt-4o-foo", "gpt-4", "gpt-4o-", "gpt", "", "-", "/", "ft:", "ft::", "gpt-4o-2024-13-20",
+            "gpt-4o-20241", "ft:gpt-4o-unknown:a::b", "gpt-4o@tomorrow", "gpt-4o-mini-2407", "GPT-4o",
             // What has a date already is no alias, and a date without a year is neither new nor old.
-            "claude-3-opus-20990101",
-            "gpt-4-32k",
-            "claude-3-5-sonnet-latest",
+            "claude-3-opus-20990101", "gpt-4-32k", "claude-3-5-sonnet-latest",
         ] {
             let found = table.find("openai", None, model);
             assert_eq!(
@@ -316,18 +301,8 @@ mod tests {
             PriceTable::parse(format!("{{{}}}", ids.join(",")).as_bytes()).unwrap()
         };
         let table = map(&[
-            "a-2024-05-13",
-            "a-20250101",
-            "a-2024-11-20",
-            "b-preview-12-2025",
-            "b-preview-02-2026",
-            "c-0613",
-            "c-1106",
-            "d-preview-05-20",
-            "e@20250101",
-            "f-20240101-v1:0",
-            "own/g-20240101",
-            "g-20250101",
+            "a-2024-05-13", "a-20250101", "a-2024-11-20", "b-preview-12-2025", "b-preview-02-2026", "c-0613",
+            "c-1106", "d-preview-05-20", "e@20250101", "f-20240101-v1:0", "own/g-20240101", "g-20250101",
         ]);
         for (model, key) in [
             ("a", Some("a-20250101")),

@@ -88,13 +88,7 @@ pub(super) fn forward<V: Quantise<I>, I: Pod>(
         for (block, (rows, context)) in blocks.enumerate() {
             let outputs = scratch.inputs.rows(block * BLOCK, rows.len() / hidden, hidden);
             mix_and_feed_forward::<V, I>(
-                rows,
-                context,
-                outputs,
-                &layer,
-                config.epsilon,
-                &mut scratch.block,
-                &mut product,
+                rows, context, outputs, &layer, config.epsilon, &mut scratch.block, &mut product,
             );
         }
     }

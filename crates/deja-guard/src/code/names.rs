@@ -7,20 +7,8 @@ use crate::lexicon::lexicon;
 
 /// Words beside which a name is one of code: "WhatsApp" may be "whatsApp", "myClass" is not "MyClass".
 const ABOUT_CODE: [&str; 14] = [
-    "class",
-    "classes",
-    "function",
-    "functions",
-    "method",
-    "methods",
-    "variable",
-    "variables",
-    "struct",
-    "enum",
-    "constructor",
-    "defined",
-    "declared",
-    "instance",
+    "class", "classes", "function", "functions", "method", "methods", "variable", "variables", "struct",
+    "enum", "constructor", "defined", "declared", "instance",
 ];
 
 /// Words that a name follows.

@@ -84,19 +84,8 @@ pub(super) fn japanese_remedy(text: &str) -> Option<String> {
         "の対処法",
     ];
     const ENDS: [&str; 13] = [
-        "のですが",
-        "んですが",
-        "のですけど",
-        "んですけど",
-        "のだけど",
-        "んだけど",
-        "場合には",
-        "場合は",
-        "場合",
-        "ときは",
-        "とき",
-        "時は",
-        "時",
+        "のですが", "んですが", "のですけど", "んですけど", "のだけど", "んだけど", "場合には", "場合は",
+        "場合", "ときは", "とき", "時は", "時",
     ];
     let happened = ASKS.iter().find_map(|ask| text.strip_suffix(ask))?.trim_end_matches(['、', '。', ' ']);
     // "音量を上げるには" asks how.

@@ -183,31 +183,9 @@ pub(super) fn what_is(words: &mut Vec<Token>) {
 
 /// Questions whose one noun may stand before the verb and behind it.
 const ADVERBIAL: [&str; 25] = [
-    "#how",
-    "warum",
-    "porqué",
-    "pourquoi",
-    "perché",
-    "waarom",
-    "cómo",
-    "como",
-    "cuándo",
-    "cuando",
-    "quando",
-    "dónde",
-    "donde",
-    "onde",
-    "dove",
-    "quand",
-    "où",
-    "perche",
-    "почему",
-    "где",
-    "когда",
-    "зачем",
-    "dlaczego",
-    "gdzie",
-    "kiedy",
+    "#how", "warum", "porqué", "pourquoi", "perché", "waarom", "cómo", "como", "cuándo", "cuando", "quando",
+    "dónde", "donde", "onde", "dove", "quand", "où", "perche", "почему", "где", "когда", "зачем", "dlaczego",
+    "gdzie", "kiedy",
 ];
 
 /// "¿Por qué no funciona la tarjeta?" is "¿por qué la tarjeta no funciona?": a verb and one more word are in one order.

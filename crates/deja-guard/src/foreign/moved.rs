@@ -17,20 +17,8 @@ const PREFIXES: [&str; 46] = [
 
 /// What does not depend on the order of numbers.
 const SUMS: [&str; 14] = [
-    "summe",
-    "durchschnitt",
-    "mittelwert",
-    "ggt",
-    "kgv",
-    "suma",
-    "promedio",
-    "somme",
-    "moyenne",
-    "soma",
-    "média",
-    "somma",
-    "som",
-    "gemiddelde",
+    "summe", "durchschnitt", "mittelwert", "ggt", "kgv", "suma", "promedio", "somme", "moyenne", "soma",
+    "média", "somma", "som", "gemiddelde",
 ];
 
 /// What lies between two things in any order.

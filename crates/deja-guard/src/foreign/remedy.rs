@@ -27,28 +27,8 @@ static WAYS: LazyLock<FxHashMap<usize, Ways>> = LazyLock::new(|| {
 
 /// What begins a condition, in small letters without marks.
 const IF: [&str; 22] = [
-    "wenn",
-    "falls",
-    "si",
-    "se",
-    "quando",
-    "cuando",
-    "quand",
-    "als",
-    "wanneer",
-    "jesli",
-    "jezeli",
-    "gdy",
-    "kiedy",
-    "если",
-    "когда",
-    "eger",
-    "caso",
-    "si jamais",
-    "indien",
-    "sobald",
-    "nachdem",
-    "lorsque",
+    "wenn", "falls", "si", "se", "quando", "cuando", "quand", "als", "wanneer", "jesli", "jezeli", "gdy",
+    "kiedy", "если", "когда", "eger", "caso", "si jamais", "indien", "sobald", "nachdem", "lorsque",
 ];
 
 /// The most words of what happened.

@@ -5,35 +5,9 @@ use crate::literal::bare;
 
 /// Words that another one is without the mark on their last letter, and which nobody means by the other. "Compró" is no "compro".
 const ENDED: [&str; 29] = [
-    "się",
-    "qué",
-    "está",
-    "esté",
-    "é",
-    "è",
-    "à",
-    "où",
-    "até",
-    "você",
-    "perché",
-    "perchè",
-    "più",
-    "può",
-    "già",
-    "così",
-    "città",
-    "università",
-    "qualità",
-    "porqué",
-    "café",
-    "sofá",
-    "bebé",
-    "bebê",
-    "não",
-    "são",
-    "pão",
-    "avião",
-    "cartão",
+    "się", "qué", "está", "esté", "é", "è", "à", "où", "até", "você", "perché", "perchè", "più", "può",
+    "già", "così", "città", "università", "qualità", "porqué", "café", "sofá", "bebé", "bebê", "não", "são",
+    "pão", "avião", "cartão",
 ];
 
 /// Letters that are typed without their mark.

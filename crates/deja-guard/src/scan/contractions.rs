@@ -67,21 +67,8 @@ static WRITTEN_OUT: LazyLock<FxHashMap<&str, &[&str]>> = LazyLock::new(|| WHOLE.
 
 /// Words after which `'s` stands for `is`.
 const IS_AFTER: &[&str] = &[
-    "what",
-    "who",
-    "where",
-    "how",
-    "when",
-    "why",
-    "which",
-    "it",
-    "that",
-    "there",
-    "he",
-    "she",
-    "here",
-    "everything",
-    "something",
+    "what", "who", "where", "how", "when", "why", "which", "it", "that", "there", "he", "she", "here",
+    "everything", "something",
 ];
 
 /// Pushes a piece, written out if it is a contraction.

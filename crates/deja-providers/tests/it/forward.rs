@@ -129,14 +129,8 @@ async fn headers_pass_by_list_in_both_directions() {
     let mut names: Vec<_> = answered.headers.keys().map(reqwest::header::HeaderName::as_str).collect();
     names.sort_unstable();
     let passed = [
-        "apim-request-id",
-        "content-type",
-        "request-id",
-        "retry-after",
-        "retry-after-ms",
-        "x-generation-id",
-        "x-request-id",
-        "x-should-retry",
+        "apim-request-id", "content-type", "request-id", "retry-after", "retry-after-ms", "x-generation-id",
+        "x-request-id", "x-should-retry",
     ];
     assert_eq!(names, passed);
     // Who names no version gets the one that deja knows.

@@ -55,17 +55,7 @@ fn no_text_takes_long() {
     warm();
     let units = "aA !1é漢ǅﷺ/\n\0'\u{301}\u{200b}\u{3000}".chars().map(String::from);
     let several = [
-        "aB",
-        "👩‍👩‍👧",
-        " \n",
-        "\r\n",
-        "!\n",
-        "  a",
-        "A's",
-        "A漢",
-        "ǅʰ漢",
-        "A\u{301}",
-        "qzxjvkwq",
+        "aB", "👩‍👩‍👧", " \n", "\r\n", "!\n", "  a", "A's", "A漢", "ǅʰ漢", "A\u{301}", "qzxjvkwq",
         "The quick fox. ",
     ];
     for unit in units.chain(several.map(str::to_owned)) {

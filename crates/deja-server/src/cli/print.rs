@@ -111,15 +111,7 @@ fn projects(list: &[ProjectView], out: &mut dyn Write) -> anyhow::Result<()> {
 
 fn keys(list: &[KeyView], out: &mut dyn Write) -> anyhow::Result<()> {
     let head = [
-        "PREFIX",
-        "ID",
-        "NAME",
-        "MODELS",
-        "PER MINUTE",
-        "CREATED",
-        "EXPIRES",
-        "LAST USED",
-        "REQUESTS",
+        "PREFIX", "ID", "NAME", "MODELS", "PER MINUTE", "CREATED", "EXPIRES", "LAST USED", "REQUESTS",
         "STATUS",
     ];
     let rows = list.iter().map(|key| {

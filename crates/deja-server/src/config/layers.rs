@@ -126,20 +126,9 @@ pub struct Settings {
 /// Settings that are never shown.
 const SECRET: [&str; 3] = ["database_url", "master_key", "embedder_api_key"];
 const FOREIGN: [&str; 14] = [
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GEMINI_BASE_URL",
-    OTLP_ENDPOINT,
-    "HTTPS_PROXY",
-    "https_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "ALL_PROXY",
-    "all_proxy",
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY",
+    "GOOGLE_API_KEY", "GEMINI_BASE_URL", OTLP_ENDPOINT, "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
+    "http_proxy", "ALL_PROXY", "all_proxy",
 ];
 /// Where calls go out, each by its two names. The HTTP client reads the second one only where the first one is not set.
 pub(super) const PROXIES: [[&str; 2]; 3] =

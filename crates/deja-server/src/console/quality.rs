@@ -217,14 +217,7 @@ pub(super) async fn csv(visit: Visit, Path((slug, file)): Path<(String, String)>
 fn curve(quality: &Quality) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
-        "threshold",
-        "guard",
-        "hit_rate",
-        "precision",
-        "low",
-        "high",
-        "labels",
-        "saved_usd",
+        "threshold", "guard", "hit_rate", "precision", "low", "high", "labels", "saved_usd",
     ])?;
     for Point { setting, hit_rate, precision, saved } in &quality.curve {
         let known = |value: fn(&Estimate) -> f64| precision.as_ref().map(|p| format!("{:.4}", value(p)));

@@ -428,23 +428,8 @@ pub(super) fn forbidden(
 }
 
 const HEAD: [&str; 17] = [
-    "time",
-    "request",
-    "asked",
-    "hash",
-    "outcome",
-    "cause",
-    "joined",
-    "entry",
-    "similarity",
-    "judgement",
-    "reason",
-    "model",
-    "context",
-    "surface",
-    "key",
-    "seconds",
-    "saved_usd",
+    "time", "request", "asked", "hash", "outcome", "cause", "joined", "entry", "similarity", "judgement",
+    "reason", "model", "context", "surface", "key", "seconds", "saved_usd",
 ];
 
 /// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, in the order of the list, read while the browser takes them.

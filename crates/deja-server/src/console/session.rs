@@ -239,12 +239,7 @@ mod tests {
             assert_eq!(local(next), next);
         }
         for next in [
-            "",
-            "/",
-            "//evil.test",
-            "https://evil.test",
-            "/console.evil",
-            "/console/\\evil",
+            "", "/", "//evil.test", "https://evil.test", "/console.evil", "/console/\\evil",
             "/console/\r\nX: y",
         ] {
             assert_eq!(local(next), "/console/projects", "{next:?}");

@@ -215,14 +215,7 @@ pub(super) async fn post(
 
 /// Settings that have a field.
 const FIELDS: [&str; 8] = [
-    "name",
-    "ttl",
-    "max_entries",
-    "threshold",
-    "samples",
-    "request_log",
-    "request_texts_days",
-    "guard_model",
+    "name", "ttl", "max_entries", "threshold", "samples", "request_log", "request_texts_days", "guard_model",
 ];
 
 /// What these settings would delete.
@@ -300,11 +293,8 @@ impl SettingsForm {
             guard: touched.or_now("guard", self.guard, now.guard),
             samples: touched.or_now("samples", self.samples, now.samples),
             request_log: touched.or_now("request_log", self.request_log, now.request_log),
-            request_texts_days: touched.or_now(
-                "request_texts_days",
-                self.request_texts_days,
-                now.request_texts_days,
-            ),
+            request_texts_days: touched
+                .or_now("request_texts_days", self.request_texts_days, now.request_texts_days),
             guard_model: touched.or_now("guard_model", self.guard_model, now.guard_model),
             guard_budget: touched.or_now("guard_budget", self.guard_budget, now.guard_budget),
             share_models: touched.or_now("share_models", self.share_models, now.share_models),

@@ -160,15 +160,7 @@ fn projects_from_first_to_last() {
     deja.ok(&[&["project", "set", "my-team"], &set[..]].concat());
     assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard"], "standard");
     deja.ok(&[
-        "project",
-        "set",
-        "my-team",
-        "--guard",
-        "strict",
-        "--guard-model",
-        "m",
-        "--guard-budget",
-        "0.5",
+        "project", "set", "my-team", "--guard", "strict", "--guard-model", "m", "--guard-budget", "0.5",
     ]);
     let project = &deja.json(&["project", "list", "--json"])[0];
     assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
@@ -385,16 +377,7 @@ fn private_addresses_need_the_operators_word() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
     let add = [
-        "provider",
-        "add",
-        "--project",
-        "a",
-        "--name",
-        "x",
-        "--model",
-        "m",
-        "--url",
-        "http://127.0.0.1:9/v1",
+        "provider", "add", "--project", "a", "--name", "x", "--model", "m", "--url", "http://127.0.0.1:9/v1",
     ];
     deja.error(2, &add);
     deja.ok(&[&add[..], &["--allow-private"]].concat());
@@ -551,12 +534,7 @@ fn every_change_is_in_the_audit_log() {
     let actions: Vec<&str> =
         rows.as_array().unwrap().iter().map(|row| row["action"].as_str().unwrap()).collect();
     let expected = [
-        "operator.invite",
-        "cache.purge",
-        "key.revoke",
-        "price.set",
-        "project.set",
-        "key.create",
+        "operator.invite", "cache.purge", "key.revoke", "price.set", "project.set", "key.create",
         "project.create",
     ];
     assert_eq!(actions, expected);

@@ -52,16 +52,8 @@ async fn no_text_of_a_stranger_becomes_markup() {
         );
         harmless(&entry_page, "entry");
         for path in [
-            "",
-            "/keys",
-            "/analytics",
-            "/cache",
-            "/cache/purge",
-            "/playground",
-            "/playground/chat",
-            "/providers",
-            "/settings",
-            "/delete",
+            "", "/keys", "/analytics", "/cache", "/cache/purge", "/playground", "/playground/chat",
+            "/providers", "/settings", "/delete",
         ] {
             harmless(&owner.get(&at(path)).await, path);
         }

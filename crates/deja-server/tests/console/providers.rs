@@ -134,10 +134,7 @@ async fn a_providers_key_goes_in_and_never_out() {
         ]
     };
     for url in [
-        "http://127.0.0.1/v1",
-        "http://169.254.169.254/v1",
-        "http://10.1.2.3/v1",
-        "ftp://example.com",
+        "http://127.0.0.1/v1", "http://169.254.169.254/v1", "http://10.1.2.3/v1", "ftp://example.com",
         "nonsense",
     ] {
         let page = member.post("/console/p/shop/providers/new", &new(url)).await;

@@ -43,11 +43,7 @@ const VIEWERS: [(&str, &str); 8] = [
     ("GET", "/console/p/{slug}/requests/log.csv"),
 ];
 const PUBLIC: [&str; 6] = [
-    "/console/static/{name}",
-    "/console/sign-in",
-    "/console/sign-in/code",
-    "/console/setup",
-    "/console/join",
+    "/console/static/{name}", "/console/sign-in", "/console/sign-in/code", "/console/setup", "/console/join",
     "/console/reset",
 ];
 

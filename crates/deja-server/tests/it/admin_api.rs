@@ -127,21 +127,9 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     let rows = rows["data"].as_array().unwrap();
     let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
     let expected = [
-        "provider.remove",
-        "provider.set",
-        "provider.set",
-        "provider.add",
-        "key.revoke",
-        "project.resume",
-        "project.suspend",
-        "key.create",
-        "project.set",
-        "project.set",
-        "project.set",
-        "project.set",
-        "project.set",
-        "project.set",
-        "project.create",
+        "provider.remove", "provider.set", "provider.set", "provider.add", "key.revoke", "project.resume",
+        "project.suspend", "key.create", "project.set", "project.set", "project.set", "project.set",
+        "project.set", "project.set", "project.create",
     ];
     assert_eq!(actions, expected);
     assert!(rows.iter().all(|row| row["actor"] == "ada@example.com"), "{rows:?}");
@@ -420,17 +408,7 @@ fn generated_requests_get_what_the_document_says() {
     let mut random = Random::new(0xad_0001);
     let mut seen = std::collections::BTreeMap::<u16, usize>::new();
     let names = [
-        "my-team",
-        "my-team-2",
-        "own",
-        "house",
-        "no",
-        "%00",
-        "%FF",
-        "..",
-        "a b",
-        "djt_",
-        "\u{e9}",
+        "my-team", "my-team-2", "own", "house", "no", "%00", "%FF", "..", "a b", "djt_", "\u{e9}",
         "bob@example.com",
     ];
     for number in 0..REQUESTS {
@@ -444,13 +422,9 @@ fn generated_requests_get_what_the_document_says() {
             path = path.replace(part, random.pick(&names));
         }
         if random.one_in(10) {
-            path.push_str(random.pick(&[
-                "?limit=1",
-                "?limit=-1",
-                "?project=my-team",
-                "?x=1",
-                "?project=%FF",
-            ]));
+            path.push_str(
+                random.pick(&["?limit=1", "?limit=-1", "?project=my-team", "?x=1", "?project=%FF"]),
+            );
         }
         path.retain(|c| c > ' ' && c.is_ascii());
         let mut body = route.body.clone().unwrap_or(Value::Null);

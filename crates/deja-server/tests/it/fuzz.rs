@@ -73,14 +73,7 @@ pub fn any_value(random: &mut Random, depth: usize) -> Value {
         2 => json!(random.bits() as i64),
         3 => json!(random.pick(&[0.0, -0.0, 0.5, 1.0, 1.000_000_1, -1.0, 1e308, -1e308, 5e-324])),
         4 => json!(random.pick(&[
-            "",
-            " ",
-            "a",
-            "\u{0}",
-            "\u{feff}",
-            "\u{1F600}",
-            "null",
-            "../../etc/passwd",
+            "", " ", "a", "\u{0}", "\u{feff}", "\u{1F600}", "null", "../../etc/passwd",
             "'; DROP TABLE entries;--"
         ])),
         5 => json!("long ".repeat(random.below(40))),
@@ -153,15 +146,8 @@ fn make(random: &mut Random, operations: &[Operation], key: &str) -> (Vec<u8>, b
     } else {
         "application/json"
     };
-    let odd = random.pick(&[
-        "Accept",
-        "X-Request-Id",
-        "Cookie",
-        "Origin",
-        "X-Forwarded-For",
-        "Range",
-        "If-None-Match",
-    ]);
+    let odd = random
+        .pick(&["Accept", "X-Request-Id", "Cookie", "Origin", "X-Forwarded-For", "Range", "If-None-Match"]);
     let odd_value = random.pick(&["", "*/*", "a,b;c", "\u{fc}", "0", "-1", "<>", "bytes=0-"]);
     let headers = [("Authorization", authorization.as_str()), ("Content-Type", kind), (odd, odd_value)];
     let body = operation.body.as_ref().map(|valid| body(random, valid)).unwrap_or_default();

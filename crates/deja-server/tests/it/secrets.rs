@@ -31,12 +31,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// Words that stand in prompts, contexts and answers, and nowhere else.
 const TEXTS: [&str; 6] = [
-    "xanthophyll",
-    "quokka-prompt",
-    "narwhal-answer",
-    "ocelot-context",
-    "pangolin-error",
-    "tapir-paraphrase",
+    "xanthophyll", "quokka-prompt", "narwhal-answer", "ocelot-context", "pangolin-error", "tapir-paraphrase",
 ];
 
 /// Traffic of every kind that could leave a trace. Returns all keys.

@@ -15,24 +15,11 @@ const MODELS: [&str; 3] = ["gpt-4o-mini", "claude-haiku-4-5", "gemini-2.5-flash"
 const CONTEXTS: [Option<&str>; 6] =
     [None, Some(""), Some("shop"), Some("Shop"), Some("shop "), Some("You answer for another shop.")];
 const SUBJECTS: [&str; 12] = [
-    "my password",
-    "my order",
-    "a refund",
-    "the invoice",
-    "my account",
-    "the newsletter",
-    "the parcel",
-    "my address",
-    "the warranty",
-    "a voucher",
-    "the app",
-    "my data",
+    "my password", "my order", "a refund", "the invoice", "my account", "the newsletter", "the parcel",
+    "my address", "the warranty", "a voucher", "the app", "my data",
 ];
 const FRAMES: [&str; 5] = [
-    "How do I change {}?",
-    "How can I change {}?",
-    "Where do I find {}?",
-    "Delete {} please.",
+    "How do I change {}?", "How can I change {}?", "Where do I find {}?", "Delete {} please.",
     "Why is {} wrong?",
 ];
 

@@ -83,16 +83,7 @@ fn change(random: &mut Random, value: &mut Value) {
                 0 => drop(members.remove(&name)),
                 1 => {
                     let known = [
-                        "stream",
-                        "tools",
-                        "n",
-                        "temperature",
-                        "store",
-                        "system",
-                        "seed",
-                        "metadata",
-                        "x",
-                        "",
+                        "stream", "tools", "n", "temperature", "store", "system", "seed", "metadata", "x", "",
                     ];
                     members.insert(random.pick(&known).to_owned(), any_value(random, 0));
                 }

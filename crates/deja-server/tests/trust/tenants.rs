@@ -80,20 +80,10 @@ fn many(world: &World, projects: usize) -> Vec<String> {
 }
 
 const SUBJECTS: [&str; 8] = [
-    "my password",
-    "my order",
-    "a refund",
-    "the invoice",
-    "my account",
-    "the parcel",
-    "a voucher",
-    "the app",
+    "my password", "my order", "a refund", "the invoice", "my account", "the parcel", "a voucher", "the app",
 ];
 const FRAMES: [&str; 5] = [
-    "How do I change {}?",
-    "How can I change {}?",
-    "Where do I find {}?",
-    "Delete {} please.",
+    "How do I change {}?", "How can I change {}?", "Where do I find {}?", "Delete {} please.",
     "Why is {} wrong?",
 ];
 

@@ -81,24 +81,10 @@ impl RequestLog for PostgresStore {
             allowed()
         );
         let params: Params<'_> = &[
-            &columns.projects,
-            &columns.times,
-            &columns.names,
-            &columns.keys,
-            &columns.surfaces,
-            &columns.models,
-            &columns.contexts,
-            &columns.hashes,
-            &columns.texts,
-            &columns.outcomes,
-            &columns.causes,
-            &columns.joined,
-            &columns.entries,
-            &columns.similarities,
-            &columns.mets,
-            &columns.reasons,
-            &columns.latencies,
-            &columns.saved,
+            &columns.projects, &columns.times, &columns.names, &columns.keys, &columns.surfaces,
+            &columns.models, &columns.contexts, &columns.hashes, &columns.texts, &columns.outcomes,
+            &columns.causes, &columns.joined, &columns.entries, &columns.similarities, &columns.mets,
+            &columns.reasons, &columns.latencies, &columns.saved,
         ];
         self.connections.bulk(&sql, params).await.map(drop)
     }

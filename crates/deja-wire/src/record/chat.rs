@@ -12,25 +12,13 @@ use crate::{Completion, Finish};
 /// Members with reports of servers on how they worked: no part of the answer, and none of a stream that deja writes.
 /// Groq, llama.cpp, Azure, Cerebras, LM Studio (three), Zhipu; OpenAI pads its chunks with `obfuscation`.
 pub(super) const REPORTS: &[&str] = &[
-    "x_groq",
-    "usage_breakdown",
-    "timings",
-    "prompt_filter_results",
-    "time_info",
-    "stats",
-    "model_info",
-    "runtime",
-    "request_id",
-    "obfuscation",
+    "x_groq", "usage_breakdown", "timings", "prompt_filter_results", "time_info", "stats", "model_info",
+    "runtime", "request_id", "obfuscation",
 ];
 
 /// Members of a choice in which servers report: Azure, OpenRouter, Together, SGLang, vLLM.
 pub(super) const CHOICE_REPORTS: &[&str] = &[
-    "content_filter_results",
-    "content_filter_offsets",
-    "native_finish_reason",
-    "matched_stop",
-    "seed",
+    "content_filter_results", "content_filter_offsets", "native_finish_reason", "matched_stop", "seed",
     "stop_reason",
 ];
 

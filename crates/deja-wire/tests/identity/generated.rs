@@ -47,27 +47,9 @@ fn change() -> impl Strategy<Value = Change> {
         ])
     };
     let names = select(vec![
-        "type",
-        "text",
-        "role",
-        "content",
-        "parts",
-        "cache_control",
-        "id",
-        "n",
-        "stream",
-        "metadata",
-        "user_id",
-        "source",
-        "url",
-        "candidateCount",
-        "candidate_count",
-        "brand_new",
-        "",
-        "*",
-        "\u{1f600}",
-        "stream_options",
-        "generationConfig",
+        "type", "text", "role", "content", "parts", "cache_control", "id", "n", "stream", "metadata",
+        "user_id", "source", "url", "candidateCount", "candidate_count", "brand_new", "", "*", "\u{1f600}",
+        "stream_options", "generationConfig",
     ]);
     prop_oneof![
         values().prop_map(Change::Put),

@@ -54,13 +54,7 @@ macro_rules! numbers {
 }
 
 numbers!(
-    __m512,
-    _mm512_set1_ps,
-    _mm512_add_ps,
-    _mm512_sub_ps,
-    _mm512_mul_ps,
-    _mm512_min_ps,
-    _mm512_max_ps,
+    __m512, _mm512_set1_ps, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_min_ps, _mm512_max_ps,
     power_of_two_512
 );
 
@@ -98,13 +92,7 @@ impl Quantise<u8> for __m512 {
 }
 
 numbers!(
-    __m256,
-    _mm256_set1_ps,
-    _mm256_add_ps,
-    _mm256_sub_ps,
-    _mm256_mul_ps,
-    _mm256_min_ps,
-    _mm256_max_ps,
+    __m256, _mm256_set1_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_min_ps, _mm256_max_ps,
     power_of_two_256
 );
 

@@ -18,10 +18,7 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Causes with which asking again is no use.
 const FINAL: [&str; 5] = [
-    "not_cached",
-    "provider_auth",
-    "provider_quota",
-    "provider_not_configured",
+    "not_cached", "provider_auth", "provider_quota", "provider_not_configured",
     // A provider's own refusal of a request is passed on. This request was not sent.
     "provider_invalid_request",
 ];

@@ -59,20 +59,9 @@ const ANTHROPICS_ID: &str = "request-id";
 
 /// What an error says, whatever its status; the first are those of a request that had come to be answered.
 const ERRORS: [&str; 14] = [
-    "X-Deja-Cache",
-    "X-Deja-Reason",
-    "X-Deja-Guard",
-    "X-Deja-Provider",
-    "X-Deja-Upstream-Id",
-    "Server-Timing",
-    "X-Request-Id",
-    ANTHROPICS_ID,
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-Deja-Error",
-    "WWW-Authenticate",
-    "Retry-After",
+    "X-Deja-Cache", "X-Deja-Reason", "X-Deja-Guard", "X-Deja-Provider", "X-Deja-Upstream-Id",
+    "Server-Timing", "X-Request-Id", ANTHROPICS_ID, "X-RateLimit-Limit", "X-RateLimit-Remaining",
+    "X-RateLimit-Reset", "X-Deja-Error", "WWW-Authenticate", "Retry-After",
 ];
 
 /// Adds the wire formats to the document.

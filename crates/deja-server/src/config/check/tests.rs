@@ -175,11 +175,7 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
 #[test]
 fn a_proxy_that_calls_cannot_go_through_is_refused() {
     let bad = [
-        "htp://me:hush@127.0.0.1:1",
-        "nope://x",
-        "http//127.0.0.1:1",
-        " http://127.0.0.1:1",
-        "http://",
+        "htp://me:hush@127.0.0.1:1", "nope://x", "http//127.0.0.1:1", " http://127.0.0.1:1", "http://",
         "socks5://hush:1",
     ];
     for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {

@@ -93,16 +93,9 @@ fn a_model_that_nobody_knows_and_one_of_another_wire_are_404() {
 fn what_is_not_there_is_404_and_says_what_is() {
     let deja = &World::shared().deja;
     for path in [
-        "/v1/files",
-        "/v1/audio/speech",
-        "/v1/responses/resp_1",
-        "/v1/nothing",
-        "/p/x/v1/batches",
-        "/v1/chat",
-        // The base URL lacks its version.
-        "/chat/completions",
-        "/responses",
-        "/p/x/embeddings",
+        "/v1/files", "/v1/audio/speech", "/v1/responses/resp_1", "/v1/nothing", "/p/x/v1/batches",
+        "/v1/chat", // The base URL lacks its version.
+        "/chat/completions", "/responses", "/p/x/embeddings",
     ] {
         for method in ["GET", "POST", "DELETE"] {
             let response = deja.request(method, path, &[], b"");
@@ -147,11 +140,7 @@ fn what_is_not_there_is_404_and_says_what_is() {
 fn another_method_is_405() {
     let deja = &World::shared().deja;
     for path in [
-        CHAT,
-        "/v1/responses",
-        "/v1/messages",
-        "/v1/messages/count_tokens",
-        "/v1/embeddings",
+        CHAT, "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings",
         "/p/x/v1/completions",
     ] {
         for method in ["GET", "PUT", "DELETE"] {

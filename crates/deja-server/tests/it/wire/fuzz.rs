@@ -112,16 +112,7 @@ fn any_value(random: &mut Random) -> Value {
         2 => json!(random.bits() as i64),
         3 => json!(random.pick(&[0.0, -0.0, 0.1, 1e308, 5e-324])),
         4 => json!(random.pick(&[
-            "",
-            "a",
-            "user",
-            "assistant",
-            "text",
-            "function",
-            "\u{0}",
-            "\u{feff}",
-            "\u{1f600}",
-            "data:,"
+            "", "a", "user", "assistant", "text", "function", "\u{0}", "\u{feff}", "\u{1f600}", "data:,"
         ])),
         5 => json!([any_text(random)]),
         6 => json!({any_text(random): any_text(random)}),
@@ -132,20 +123,8 @@ fn any_value(random: &mut Random) -> Value {
 
 fn any_text(random: &mut Random) -> &'static str {
     random.pick(&[
-        "",
-        "type",
-        "text",
-        "role",
-        "content",
-        "parts",
-        "model",
-        "stream",
-        "n",
-        "id",
-        "tools",
-        "new",
-        "\u{e9}",
-        "cache_control",
+        "", "type", "text", "role", "content", "parts", "model", "stream", "n", "id", "tools", "new",
+        "\u{e9}", "cache_control",
     ])
 }
 
@@ -208,17 +187,8 @@ fn bytes(random: &mut Random, value: &Value) -> Vec<u8> {
 /// The bytes of a request.
 fn make(random: &mut Random, wire: Wire, key: &str) -> Vec<u8> {
     let (path, model) = CACHED[wire as usize];
-    let name = random.pick(&[
-        model,
-        model,
-        model,
-        "no-such-model",
-        "",
-        "claude-x",
-        "gemini-..",
-        "gpt-4o\u{0}",
-        "\u{e9}",
-    ]);
+    let name = random
+        .pick(&[model, model, model, "no-such-model", "", "claude-x", "gemini-..", "gpt-4o\u{0}", "\u{e9}"]);
     let mut value = if random.one_in(3) {
         plain(wire, name, random.pick(&["Who wrote Faust?", "", " ", "\u{0}", "x\ty\n"]))
     } else {
@@ -235,13 +205,7 @@ fn make(random: &mut Random, wire: Wire, key: &str) -> Vec<u8> {
         path = path.replace(
             model,
             random.pick(&[
-                "no-such",
-                "gemini-%2e%2e",
-                "gemini-%2F",
-                "gemini-%00",
-                "%FF",
-                "gemini-x%3Fy",
-                "a:b",
+                "no-such", "gemini-%2e%2e", "gemini-%2F", "gemini-%00", "%FF", "gemini-x%3Fy", "a:b",
             ]),
         );
     }
@@ -252,22 +216,11 @@ fn make(random: &mut Random, wire: Wire, key: &str) -> Vec<u8> {
         ("X-Deja-Cache", random.pick(&["exact", "exact", "off", "refresh", "on", "maybe", ""])),
         (
             random.pick(&[
-                "X-Deja-Threshold",
-                "X-Deja-Context",
-                "X-Deja-TTL",
-                "X-Deja-Pace",
-                "X-Deja-Debug",
+                "X-Deja-Threshold", "X-Deja-Context", "X-Deja-TTL", "X-Deja-Pace", "X-Deja-Debug",
                 "Cache-Control",
             ]),
             random.pick(&[
-                "",
-                "1",
-                "0.9",
-                "-1",
-                "1e999",
-                "\u{e9}",
-                "99999999999999999999",
-                "no-cache",
+                "", "1", "0.9", "-1", "1e999", "\u{e9}", "99999999999999999999", "no-cache",
                 "max-age=99999999999",
             ]),
         ),

@@ -111,28 +111,10 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
         }
     }
     let head: Params<'_> = &[
-        &keys.projects,
-        &keys.ids,
-        &keys.numbers,
-        &keys.times,
-        &entries.projects,
-        &entries.ids,
-        &entries.numbers,
-        &entries.times,
-        &entries.saved,
-        &labels.projects,
-        &labels.contexts,
-        &labels.texts,
-        &labels.hours,
-        &columns.projects,
-        &columns.steps,
-        &columns.dimensions,
-        &columns.periods,
-        &columns.keys,
-        &columns.models,
-        &columns.contexts,
-        &columns.firsts,
-        &columns.buckets,
+        &keys.projects, &keys.ids, &keys.numbers, &keys.times, &entries.projects, &entries.ids,
+        &entries.numbers, &entries.times, &entries.saved, &labels.projects, &labels.contexts, &labels.texts,
+        &labels.hours, &columns.projects, &columns.steps, &columns.dimensions, &columns.periods,
+        &columns.keys, &columns.models, &columns.contexts, &columns.firsts, &columns.buckets,
     ];
     let sums = columns.sums.iter().map(|column| column as &(dyn ToSql + Sync));
     let recorder = batch.id.map(|id| uuid(id.recorder.as_bytes()));
