@@ -71,7 +71,9 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     deja.get("/metrics").detail(404);
     for (method, path, status) in [("GET", "/", 404), ("POST", "/metrics", 405)] {
         let mut connection = Connection::open(([127, 0, 0, 1], port).into()).unwrap();
-        connection.ask(&http::request(method, path, &[], b"")).detail(status);
+        let refused = connection.ask(&http::request(method, path, &[], b""));
+        assert_eq!(refused.status, status, "{method} {path}");
+        assert!(refused.json()["detail"].is_string(), "{refused:?}");
     }
     // A project that is made again begins with 0.
     for _ in 0..2 {

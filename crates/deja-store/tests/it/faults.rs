@@ -309,7 +309,7 @@ async fn a_row_that_is_locked_costs_the_other_connections_nothing() {
         let mut calls = JoinSet::new();
         for _ in 0..12 {
             let store = Arc::clone(&store);
-            calls.spawn(async move { store.admit(&key(1).hash).await.unwrap().is_some() });
+            calls.spawn(async move { store.project("p1").await.unwrap().is_some() });
         }
         assert!(calls.join_all().await.into_iter().all(|found| found));
         proxy.set(Weather::Fair);
