@@ -154,7 +154,7 @@ async fn answer(admin: &Admin, database: Option<&str>, mut stream: UnixStream, o
 fn meant_for(asked: Asked<Command>, own: Option<&str>) -> Result<Command, AdminError> {
     if asked.version != VERSION {
         return Err(AdminError::Invalid(format!(
-            "the running server is deja {VERSION}, and this command another version: use the server's"
+            "the running server is deja {VERSION}, and this command another version: use the binary of the server"
         )));
     }
     match asked.database {
