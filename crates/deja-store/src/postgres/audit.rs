@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, number_before, signed, time, uuid};
+use super::rows::{count, get, id, limit_of, number_before, signed, time, total, uuid};
 
 /// When the row of a change is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,11 @@ impl Noted {
         )
     }
 
+    /// The statement that does what `parts` say and writes the change if it was done, with its parameters.
+    fn with<'a>(&'a self, parts: &str, params: Params<'a>) -> (String, Vec<&'a (dyn ToSql + Sync)>) {
+        (Self::statement(parts, params.len(), When::Done), self.after(params))
+    }
+
     /// The parameters of the parts, and then those of the change.
     pub(super) fn after<'a>(&'a self, params: Params<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
         let own: [&(dyn ToSql + Sync); 7] =
@@ -96,8 +101,8 @@ impl PostgresStore {
         change: &Change,
     ) -> Result<u64, StoreError> {
         let noted = Noted::of(change);
-        let sql = Noted::statement(parts, params.len(), When::Done);
-        count(&self.connections.query_one(&sql, &noted.after(params)).await?, 0)
+        let (sql, params) = noted.with(parts, params);
+        count(&self.connections.query_one(&sql, &params).await?, 0)
     }
 
     /// The same, of parts that may touch many rows.
@@ -108,9 +113,8 @@ impl PostgresStore {
         change: &Change,
     ) -> Result<u64, StoreError> {
         let noted = Noted::of(change);
-        let sql = Noted::statement(parts, params.len(), When::Done);
-        let rows = self.connections.bulk(&sql, &noted.after(params)).await?;
-        rows.first().map_or(Ok(0), |row| count(row, 0))
+        let (sql, params) = noted.with(parts, params);
+        total(&self.connections.bulk(&sql, &params).await?)
     }
 }
 
@@ -152,7 +156,7 @@ impl Audit for PostgresStore {
                    SELECT count(*) FROM gone";
         let params: Params<'_> = &[&action, &before.as_nanos(), &signed(newest), &limit_of(at_most)];
         let rows = self.connections.bulk(sql, params).await?;
-        rows.first().map_or(Ok(0), |row| count(row, 0))
+        total(&rows)
     }
 }
 

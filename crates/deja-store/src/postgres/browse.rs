@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{self, CONTEXT, Filter, candidates, passes};
-use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
+use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, total, uuid, word};
 use super::vectors;
 use crate::lists::{beginning, entry_column, entry_place, reads_through, way};
 
@@ -128,7 +128,7 @@ impl Browse for PostgresStore {
     async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
         let sql = format!("SELECT count(*) FROM entries e WHERE {}", passes());
         let rows = Filter::of(project, filter).rows(&self.connections, &sql, &[]).await?;
-        rows.first().map_or(Ok(0), |row| count(row, 0))
+        total(&rows)
     }
 
     async fn contexts_of(

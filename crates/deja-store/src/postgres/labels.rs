@@ -14,7 +14,9 @@ use tokio_postgres::types::ToSql;
 use super::PostgresStore;
 use super::audit::Noted;
 use super::connections::Params;
-use super::rows::{count, get, hash, id, limit_of, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{
+    count, get, hash, id, limit_of, similarity, text, text_or_none, time, total, unreadable, uuid, word,
+};
 use super::vectors::stored;
 
 /// Keeps a label, and writes what it changed. $1 to $13 are the parameters of the function. Behind them come those of the
@@ -93,7 +95,7 @@ impl Labels for PostgresStore {
                     asked: text(row, 3)?,
                     entry: EntryId::from_bytes(id(row, 4)?),
                     matched: text(row, 5)?,
-                    similarity: Similarity::from_cosine(get(row, 6)?),
+                    similarity: similarity(row, 6)?,
                     met: word(row, 7)?,
                     answers: get(row, 8)?,
                     note: text_or_none(row, 9)?,
@@ -192,7 +194,7 @@ impl Labels for PostgresStore {
             );
             let params: [&(dyn ToSql + Sync); 2] = [&limit_of(newest), &limit_of(at_most)];
             let rows = self.connections.bulk(&sql, &params).await?;
-            gone += rows.first().map_or(Ok(0), |row| count(row, 0))?;
+            gone += total(&rows)?;
         }
         Ok(gone)
     }

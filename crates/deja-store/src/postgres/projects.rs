@@ -13,7 +13,7 @@ use super::audit::{Noted, When};
 use super::connections::{Connections, Params};
 use super::entries::{found, in_parts};
 use super::fault::conflict;
-use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, uuid, word};
+use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, total, uuid, word};
 use super::{request_log, samples};
 use crate::to_the_end;
 
@@ -168,7 +168,7 @@ async fn remove_marked(connections: &Connections, project: ProjectId) -> Result<
         );
         let part = async || {
             let rows = connections.bulk(&sql, &[&id]).await?;
-            rows.first().map_or(Ok(0), |row| count(row, 0))
+            total(&rows)
         };
         while part().await? > 0 {}
     }

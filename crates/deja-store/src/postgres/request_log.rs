@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use deja_core::analytics::{ContextKey, Outcome};
 use deja_core::cache::PromptHash;
 use deja_core::clock::{Timestamp, nanos};
-use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
@@ -21,7 +20,9 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{has, searched};
-use super::rows::{count, get, id, limit_of, signed, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{
+    count, get, id, limit_of, signed, similarity, text, text_or_none, time, total, unreadable, uuid, word,
+};
 use crate::lists::{log_order, log_reads_through};
 
 const SELECT: &str =
@@ -189,7 +190,7 @@ impl RequestLog for PostgresStore {
             [(old, &[&since, &at_most]), (&surplus, &[&at_most]), (&texts, &[&now.as_nanos(), &at_most])];
         for (sql, params) in sweeps {
             let rows = self.connections.bulk(sql, params).await?;
-            most = rows.first().map_or(Ok(0), |row| count(row, 0))?.max(most);
+            most = total(&rows)?.max(most);
         }
         Ok(most)
     }
@@ -258,7 +259,7 @@ fn from_row(project: ProjectId, row: &Row) -> Result<LogRow, StoreError> {
     let met = match get::<Option<Uuid>>(row, 12)? {
         Some(entry) => Some(MetEntry {
             entry: EntryId::from_bytes(entry.into_bytes()),
-            similarity: Similarity::from_cosine(get(row, 13)?),
+            similarity: similarity(row, 13)?,
             met: word(row, 14)?,
             reason: get(row, 15)?,
         }),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
 use deja_core::rate_limit::Quota;
 use deja_core::store::StoreError;
 use tokio_postgres::Row;
@@ -58,9 +59,19 @@ pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     Ok(u64::try_from(get::<i64>(row, column)?).unwrap_or(0))
 }
 
+/// The count in the only row that a statement gives; 0 if it gives none.
+pub(super) fn total(rows: &[Row]) -> Result<u64, StoreError> {
+    rows.first().map_or(Ok(0), |row| count(row, 0))
+}
+
 /// The sum of a column of many rows; it is 0 without any.
 pub(super) fn sum_of(column: &str) -> String {
     format!("least(coalesce(sum({column}), 0), {MOST})::bigint")
+}
+
+/// A similarity.
+pub(super) fn similarity(row: &Row, column: usize) -> Result<Similarity, StoreError> {
+    get(row, column).map(Similarity::from_cosine)
 }
 
 /// A limit on its way into two columns.

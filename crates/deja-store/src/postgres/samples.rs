@@ -17,7 +17,9 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, signed, text, time, time_or_none, unreadable, uuid, word};
+use super::rows::{
+    count, get, id, limit_of, signed, similarity, text, time, time_or_none, total, unreadable, uuid, word,
+};
 use crate::lists::cut;
 
 /// How many samples of a band the settings of the project `p` allow.
@@ -171,7 +173,7 @@ impl Samples for PostgresStore {
             of_a_band()
         );
         let rows = self.connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?;
-        rows.first().map_or(Ok(0), |row| count(row, 0))
+        total(&rows)
     }
 }
 
@@ -222,10 +224,6 @@ static COLUMNS: LazyLock<String> = LazyLock::new(|| {
 /// The samples of the project $1 that did not end by $2, with their entries.
 const LIVE: &str = "samples s JOIN entries e ON e.project_id = s.project_id AND e.entry_id = s.entry_id
      WHERE s.project_id = $1 AND (s.expires IS NULL OR s.expires > $2) AND (e.expires IS NULL OR e.expires > $2)";
-
-fn similarity(row: &Row, column: usize) -> Result<Similarity, StoreError> {
-    get(row, column).map(Similarity::from_cosine)
-}
 
 fn band(similarity: Similarity, column: usize) -> Result<Band, StoreError> {
     Band::of(similarity).ok_or_else(|| unreadable(column, "too small for a sample"))

@@ -13,7 +13,7 @@ use pgvector::Vector;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, number_before, signed, text, time, uuid, word};
+use super::rows::{count, get, id, limit_of, number_before, signed, similarity, text, time, uuid, word};
 use super::vectors::dimension;
 
 /// A prompt that is asked in the project $1, in the parameters of a statement.
@@ -87,7 +87,7 @@ impl WrongAnswers for PostgresStore {
                     at: time(row, 1)?,
                     asked: text(row, 2)?,
                     matched: text(row, 3)?,
-                    similarity: Similarity::from_cosine(get(row, 4)?),
+                    similarity: similarity(row, 4)?,
                     model: text(row, 5)?,
                     source: word(row, 6)?,
                 })

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::fault::Failed;
 use super::rows::{count, limit_of, number_before, signed, time};
+use super::writer::numbers;
 use super::{Done, SqliteStore};
 
 impl SqliteStore {
@@ -117,21 +118,14 @@ fn surplus(
     newest: u64,
     limit: NonZeroUsize,
 ) -> rusqlite::Result<Vec<[i64; 1]>> {
-    let number = |row: &Row<'_>| Ok([row.get(0)?]);
     let sql = "SELECT number FROM changes WHERE action = ?1 AND at < ?2 ORDER BY number LIMIT ?3";
-    let values = params![action, before.as_nanos(), limit_of(limit)];
-    let mut old: Vec<_> =
-        connection.prepare_cached(sql)?.query_map(values, number)?.collect::<rusqlite::Result<_>>()?;
+    let mut old = numbers(connection, sql, params![action, before.as_nanos(), limit_of(limit)])?;
     let sql = "SELECT count(*) FROM changes WHERE action = ?1";
     let all = connection.prepare_cached(sql)?.query_row([action], |row| count(row, 0))?;
     if all > newest {
         let sql = "SELECT number FROM changes WHERE action = ?1 ORDER BY number LIMIT ?2";
-        let values = params![action, signed(all - newest).min(limit_of(limit))];
-        let beyond = connection
-            .prepare_cached(sql)?
-            .query_map(values, number)?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
-        old.extend(beyond);
+        let beyond = params![action, signed(all - newest).min(limit_of(limit))];
+        old.extend(numbers(connection, sql, beyond)?);
         old.sort_unstable();
         old.dedup();
         old.truncate(limit.get());

@@ -39,7 +39,7 @@ pub(super) fn correct_impossible(connection: &Connection) -> rusqlite::Result<()
 /// Corrects the numbers of projects that have more entries than their settings allow, if they are right. Says how many more each has
 /// than its number said.
 pub(super) fn correct_surplus(connection: &Connection) -> rusqlite::Result<Vec<(ProjectId, i64)>> {
-    correct_where(connection, &format!("{} > 0", remove::over()))
+    correct_where(connection, &format!("{} > 0", *remove::OVER))
 }
 
 fn correct_where(connection: &Connection, which: &str) -> rusqlite::Result<Vec<(ProjectId, i64)>> {

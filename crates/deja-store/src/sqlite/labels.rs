@@ -17,7 +17,8 @@ use super::entries::{embedder_number, remove};
 use super::fault::Failed;
 use super::forbidden::Pair;
 use super::index::{Row, Vector};
-use super::rows::{count, limit_of, time, word};
+use super::rows::{count, limit_of, similarity, time, word};
+use super::writer::numbers;
 use super::{Done, Memory, SqliteStore, audit};
 
 /// A label on its way into the database.
@@ -197,7 +198,7 @@ impl Labels for SqliteStore {
                 asked: row.get(3)?,
                 entry: EntryId::from_bytes(row.get(4)?),
                 matched: row.get(5)?,
-                similarity: Similarity::from_cosine(row.get::<_, f64>(6)? as f32),
+                similarity: similarity(row, 6)?,
                 met: word(row, 7)?,
                 answers: row.get(8)?,
                 note: row.get(9)?,
@@ -259,7 +260,7 @@ impl Labels for SqliteStore {
                 at: time(row, 1)?,
                 asked: row.get(2)?,
                 entry: EntryId::from_bytes(row.get(3)?),
-                similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
+                similarity: similarity(row, 4)?,
                 met: word(row, 5)?,
             })
         };
@@ -269,10 +270,9 @@ impl Labels for SqliteStore {
     async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let mut swept = 0;
         let find = move |connection: &Connection| surplus(connection, newest, limit);
-        for (project, [answered, labels, wrong]) in self.readers.read(find).await? {
-            // The number of an answered request may have become that of another one.
+        for Surplus { project, answered, labels, wrong } in self.readers.read(find).await? {
             swept += self.writer.each("DELETE FROM answered WHERE rowid = ?1 AND at = ?2", answered).await?;
-            swept += self.writer.each("DELETE FROM labels WHERE number = ?1 AND number = ?2", labels).await?;
+            swept += self.writer.each("DELETE FROM labels WHERE number = ?1", labels).await?;
             for part in wrong.chunks(PAIRS_AT_ONCE) {
                 let (part, memory) = (part.to_vec(), Arc::clone(&self.memory));
                 swept += self
@@ -288,34 +288,40 @@ impl Labels for SqliteStore {
 /// Wrong answers that one job deletes: the texts of each are read, and its pair.
 const PAIRS_AT_ONCE: usize = 250;
 
-/// What a project has beyond its newest: answered requests, labels and wrong answers, each by its number and its age, since the
-/// number of an answered request that is gone may become that of another one.
-type Surplus = [Vec<[i64; 2]>; 3];
+/// What a project has beyond its newest, by its numbers.
+struct Surplus {
+    project: ProjectId,
+    /// With their age: the number of one that is gone may become that of another one.
+    answered: Vec<[i64; 2]>,
+    labels: Vec<[i64; 1]>,
+    wrong: Vec<[i64; 1]>,
+}
 
-/// Projects that have something beyond the newest, with that.
+/// What projects have beyond the newest, of those that have any.
 fn surplus(
     connection: &Connection,
     newest: NonZeroUsize,
     limit: NonZeroUsize,
-) -> rusqlite::Result<Vec<(ProjectId, Surplus)>> {
+) -> rusqlite::Result<Vec<Surplus>> {
+    const ANSWERED: &str =
+        "SELECT rowid, at FROM answered WHERE project_id = ?1 ORDER BY at DESC LIMIT ?3 OFFSET ?2";
+    const LABELS: &str =
+        "SELECT number FROM labels WHERE project_id = ?1 ORDER BY number DESC LIMIT ?3 OFFSET ?2";
+    const WRONG: &str =
+        "SELECT number FROM wrong_answers WHERE project_id = ?1 ORDER BY number DESC LIMIT ?3 OFFSET ?2";
     let mut projects = connection.prepare_cached("SELECT project_id FROM projects")?;
     let mut all = Vec::new();
     for project in projects.query_map([], |row| row.get(0).map(ProjectId::from_bytes))? {
         let project = project?;
-        let surplus = |table, age| {
-            let sql = format!(
-                "SELECT rowid, {age} FROM {table} WHERE project_id = ?1 ORDER BY {age} DESC LIMIT ?3 OFFSET ?2"
-            );
-            let values = params![project.as_bytes(), limit_of(newest), limit_of(limit)];
-            let mut select = connection.prepare_cached(&sql)?;
-            select
-                .query_map(values, |row| Ok([row.get(0)?, row.get(1)?]))?
-                .collect::<rusqlite::Result<Vec<_>>>()
+        let beyond = (*project.as_bytes(), limit_of(newest), limit_of(limit));
+        let surplus = Surplus {
+            project,
+            answered: numbers(connection, ANSWERED, beyond)?,
+            labels: numbers(connection, LABELS, beyond)?,
+            wrong: numbers(connection, WRONG, beyond)?,
         };
-        let surplus =
-            [surplus("answered", "at")?, surplus("labels", "number")?, surplus("wrong_answers", "number")?];
-        if surplus.iter().any(|rows| !rows.is_empty()) {
-            all.push((project, surplus));
+        if !(surplus.answered.is_empty() && surplus.labels.is_empty() && surplus.wrong.is_empty()) {
+            all.push(surplus);
         }
     }
     Ok(all)
@@ -327,18 +333,18 @@ fn forget_wrong(
     connection: &Connection,
     memory: Arc<Memory>,
     project: ProjectId,
-    numbers: Vec<[i64; 2]>,
+    numbers: Vec<[i64; 1]>,
 ) -> Result<Done<u64>, Failed> {
     let mut select =
         connection.prepare_cached("SELECT asked, matched FROM wrong_answers WHERE number = ?1")?;
     let mut delete = connection.prepare_cached("DELETE FROM wrong_answers WHERE number = ?1")?;
     let mut prompts = BTreeSet::new();
     let mut gone = 0;
-    for [number, _] in numbers {
+    for number in numbers {
         let pair: Option<[String; 2]> =
-            select.query_row([number], |row| Ok([row.get(0)?, row.get(1)?])).optional()?;
+            select.query_row(number, |row| Ok([row.get(0)?, row.get(1)?])).optional()?;
         prompts.extend(pair);
-        gone += delete.execute([number])? as u64;
+        gone += delete.execute(number)? as u64;
     }
     let pair = |prompts: &[String; 2]| {
         Pair::read(connection, project, memory.own_embedder(), prompts.each_ref().map(String::as_str))

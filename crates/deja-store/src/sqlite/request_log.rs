@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use deja_core::analytics::{ContextKey, Outcome};
 use deja_core::cache::PromptHash;
 use deja_core::clock::{Timestamp, nanos};
-use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
@@ -16,10 +15,10 @@ use deja_core::request_log::{
 };
 use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, Row, params};
 
-use super::rows::{count, limit_of, signed, time, word};
-use super::writer::{PART, Writer, each};
+use super::rows::{count, limit_of, signed, similarity, time, word};
+use super::writer::{PART, Writer, each, numbers};
 use super::{Done, SqliteStore};
 use crate::lists::{log_order, log_reads_through};
 
@@ -195,10 +194,6 @@ const FORGET_TEXT: &str = "UPDATE request_log SET asked = NULL WHERE number = ?1
 /// Numbers of requests, as a statement takes them.
 type Numbers = Vec<[i64; 1]>;
 
-fn numbers(connection: &Connection, sql: &str, values: impl Params) -> rusqlite::Result<Numbers> {
-    connection.prepare_cached(sql)?.query_map(values, |row| Ok([row.get(0)?]))?.collect()
-}
-
 /// Requests that are too old.
 fn old(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<Numbers> {
     let sql = "SELECT number FROM request_log WHERE at < ?1 LIMIT ?2";
@@ -236,7 +231,7 @@ fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<LogRow> {
     let met = match entry {
         Some(entry) => Some(MetEntry {
             entry: EntryId::from_bytes(entry),
-            similarity: Similarity::from_cosine(row.get::<_, f64>(13)? as f32),
+            similarity: similarity(row, 13)?,
             met: word(row, 14)?,
             reason: row.get(15)?,
         }),

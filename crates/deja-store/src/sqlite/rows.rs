@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
 use deja_core::rate_limit::Quota;
 use rusqlite::Row;
 use rusqlite::types::Type;
@@ -38,6 +39,11 @@ pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> rusqlite::Result<Opt
 /// A count from the database.
 pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// A similarity.
+pub(super) fn similarity(row: &Row<'_>, column: usize) -> rusqlite::Result<Similarity> {
+    Ok(Similarity::from_cosine(row.get::<_, f64>(column)? as f32))
 }
 
 /// A limit in a column and the next one, or none.

@@ -15,7 +15,7 @@ use deja_core::quality::{
 use deja_core::store::{Samples, StoreError};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{count, limit_of, signed, time, time_or_none, unreadable, word};
+use super::rows::{count, limit_of, signed, similarity, time, time_or_none, unreadable, word};
 use super::{Done, SqliteStore};
 use crate::lists::cut;
 
@@ -146,10 +146,6 @@ static COLUMNS: LazyLock<String> = LazyLock::new(|| {
 /// The samples of the project ?1 that did not end by ?2, with their entries and scopes.
 const LIVE: &str = "samples s CROSS JOIN entries e ON e.entry = s.entry CROSS JOIN scopes c ON c.scope = e.scope
      WHERE s.project_id = ?1 AND (s.expires IS NULL OR s.expires > ?2) AND (e.expires IS NULL OR e.expires > ?2)";
-
-fn similarity(row: &Row<'_>, column: usize) -> rusqlite::Result<Similarity> {
-    Ok(Similarity::from_cosine(row.get::<_, f64>(column)? as f32))
-}
 
 fn band(similarity: Similarity, column: usize) -> rusqlite::Result<Band> {
     Band::of(similarity).ok_or_else(|| unreadable(column, "too small for a sample"))

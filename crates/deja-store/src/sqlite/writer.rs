@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use deja_core::store::StoreError;
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, Params, Row};
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::{DiskFull, Failed, closed, is_full, not_committed};
@@ -240,6 +240,22 @@ pub(super) fn each<P: Params>(connection: &Connection, sql: &str, rows: Vec<P>) 
         changed += statement.execute(row)? as u64;
     }
     Ok(changed)
+}
+
+/// The numbers that a query gives, for [`Writer::each`].
+pub(super) fn numbers<const N: usize>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> rusqlite::Result<Vec<[i64; N]>> {
+    let row = |row: &Row<'_>| {
+        let mut numbers = [0; N];
+        for (column, number) in numbers.iter_mut().enumerate() {
+            *number = row.get(column)?;
+        }
+        Ok(numbers)
+    };
+    connection.prepare_cached(sql)?.query_map(values, row)?.collect()
 }
 
 fn run(

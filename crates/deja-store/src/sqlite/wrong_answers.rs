@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::remove;
 use super::forbidden::Pair;
-use super::rows::{count, limit_of, number_before, signed, time, word};
+use super::rows::{count, limit_of, number_before, signed, similarity, time, word};
 use super::{Done, SqliteStore};
 
 /// Deletes the pair ?2, ?3 of the project ?1, whoever made it and whichever of the two was asked.
@@ -75,7 +75,7 @@ impl WrongAnswers for SqliteStore {
                 at: time(row, 1)?,
                 asked: row.get(2)?,
                 matched: row.get(3)?,
-                similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
+                similarity: similarity(row, 4)?,
                 model: row.get(5)?,
                 source: word(row, 6)?,
             })

@@ -9,12 +9,11 @@ use deja_core::cache::NewEntry;
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::store::{EntryFilter, StoreError};
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
 use super::super::connections::{Connections, Params, Transaction};
-use super::super::rows::{count, get, id, limit_of, uuid};
+use super::super::rows::{get, id, limit_of, total, uuid};
 use super::filter::{Filter, passes};
 use super::surplus;
 
@@ -35,10 +34,6 @@ pub(in super::super) fn removing(choose: &str) -> String {
              ORDER BY project_id
              ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)"
     )
-}
-
-pub(super) fn total(rows: &[Row]) -> Result<u64, StoreError> {
-    rows.first().map_or(Ok(0), |row| count(row, 0))
 }
 
 /// The entry of a scope and prompt, if it expired before now or `new` replaces it.
@@ -113,13 +108,12 @@ pub(super) async fn swept(
     if removed >= at_most {
         return Ok(removed);
     }
-    let over = "SELECT project_id
-                FROM (SELECT p.project_id, greatest((p.settings::json->>'max_entries')::bigint, 1) AS most,
-                             sum(c.entries) AS entries
-                      FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
-                      GROUP BY p.project_id) counted
-                WHERE entries > most";
-    for row in connections.bulk(over, &[]).await? {
+    let over = format!(
+        "SELECT p.project_id FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
+         GROUP BY p.project_id HAVING sum(c.entries) > {}",
+        surplus::allowed("p.settings")
+    );
+    for row in connections.bulk(&over, &[]).await? {
         let left = at_most.saturating_sub(removed);
         if left == 0 {
             break;

@@ -6,15 +6,17 @@ use deja_core::project::DEFAULT_MAX_ENTRIES;
 use deja_core::store::StoreError;
 
 use super::super::connections::{Connections, Params};
-use super::super::rows::{get, signed, uuid};
-use super::remove::{removing, total};
+use super::super::rows::{get, signed, total, uuid};
+use super::remove::removing;
 
-/// How many entries the settings of the project $1 allow now. Whoever stores an entry may have read them before they were changed.
+/// How many entries the `settings` of a project allow.
+pub(super) fn allowed(settings: &str) -> String {
+    format!("greatest(coalesce(({settings}::json->>'max_entries')::bigint, {DEFAULT_MAX_ENTRIES}), 1)")
+}
+
+/// How many the project $1 may have now. Whoever stores an entry may have read its settings before they were changed.
 pub(super) fn most() -> String {
-    format!(
-        "(SELECT greatest(coalesce((settings::json->>'max_entries')::bigint, {DEFAULT_MAX_ENTRIES}), 1)
-          FROM projects WHERE project_id = $1)"
-    )
+    format!("(SELECT {} FROM projects WHERE project_id = $1)", allowed("settings"))
 }
 
 /// Whether a project has room for so many entries more.

@@ -1,6 +1,6 @@
 //! Storing an entry with its vectors: twin, eviction and all, in one savepoint.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use deja_core::cache::{Inserted, NewEntry, PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
@@ -50,7 +50,7 @@ pub(super) fn insert(
 
     Ok(Done::then(Inserted::New, move || {
         if more != 0 {
-            memory.index.correct(new.scope.project(), more);
+            memory.index.count_more(new.scope.project(), more);
         }
         memory.forget(&gone);
         let entry = Arc::new(new.entry);
@@ -191,6 +191,9 @@ pub(in super::super) fn put_vector(
         .map(drop)
 }
 
+static OVER_OF_ONE: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {} FROM projects WHERE project_id = ?1", *remove::OVER));
+
 /// Removes the least recently used entries beyond the project's maximum, as many as one insert may, the new one apart. Says which,
 /// and how many entries the project had more than was known.
 fn evict(
@@ -199,9 +202,8 @@ fn evict(
     project: ProjectId,
     row: Row,
 ) -> rusqlite::Result<(Vec<Gone>, i64)> {
-    let over: i64 = connection
-        .prepare_cached(&format!("SELECT {} FROM projects WHERE project_id = ?1", remove::over()))?
-        .query_row([project.as_bytes()], |row| row.get(0))?;
+    let over: i64 =
+        connection.prepare_cached(&OVER_OF_ONE)?.query_row([project.as_bytes()], |row| row.get(0))?;
     if over <= 0 {
         return Ok((Vec::new(), 0));
     }

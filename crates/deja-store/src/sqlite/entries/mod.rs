@@ -169,16 +169,20 @@ impl Entries for SqliteStore {
         let expired = self.remove(move |connection| Ok(remove::expired(connection, now, limit)?)).await?;
         // How many entries are too many is known when the expired ones are gone.
         let left = limit.get().saturating_sub(usize::try_from(expired).unwrap_or(limit.get()));
-        // A number that is wrong must not evict entries.
         let memory = Arc::clone(&self.memory);
-        let correct = move |connection: &Connection| {
+        let evict = move |connection: &Connection| {
+            // A number that is wrong must not evict entries.
             let corrected = correct_surplus(connection)?;
-            let follow = move |(project, more)| memory.index.correct(project, more);
-            Ok(Done::then((), move || corrected.into_iter().for_each(follow)))
+            let rows = remove::surplus(connection, left)?;
+            let gone = remove::remove(connection, memory.own_embedder(), &rows)?;
+            Ok(Done::then(gone.len() as u64, move || {
+                for (project, more) in corrected {
+                    memory.index.count_more(project, more);
+                }
+                memory.forget(&gone);
+            }))
         };
-        self.writer.write(correct).await?;
-        let surplus = self.remove(move |connection| Ok(remove::surplus(connection, left)?)).await?;
-        Ok(expired + surplus)
+        Ok(expired + self.writer.write(evict).await?)
     }
 }
 

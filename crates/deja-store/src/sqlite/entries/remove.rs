@@ -1,6 +1,7 @@
 //! Removing entries: which ones, and what the index has to know of them.
 
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
@@ -145,17 +146,13 @@ pub(super) fn expired(
 }
 
 /// How many entries a project has beyond what its settings allow.
-pub(in super::super) fn over() -> String {
+pub(in super::super) static OVER: LazyLock<String> = LazyLock::new(|| {
     format!("entry_count - max(1, coalesce(json_extract(settings, '$.max_entries'), {DEFAULT_MAX_ENTRIES}))")
-}
+});
 
-/// The least recently used entries of projects that have more than their settings allow, and were counted.
+/// The least recently used entries of projects that have more than their settings allow.
 pub(super) fn surplus(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<Row>> {
-    let sql = format!(
-        "SELECT project_id, {} AS over FROM projects
-         WHERE over > 0 AND project_id IN (SELECT project_id FROM temp.counted)",
-        over()
-    );
+    let sql = format!("SELECT project_id, {} AS over FROM projects WHERE over > 0", *OVER);
     let mut over = connection.prepare_cached(&sql)?;
     let mut oldest = connection.prepare_cached(
         "SELECT entry FROM entries WHERE project_id = ?1 ORDER BY last_used, entry_id LIMIT ?2",

@@ -145,7 +145,7 @@ impl Index {
             self.add_vector(scope, vector, row, id, expires);
         }
         self.add_exact(scope, prompt, row, expires);
-        *self.counts.write().entry(project).or_default() += 1;
+        self.count_more(project, 1);
     }
 
     /// Adds an entry that is counted already, apart from its vector.
@@ -161,7 +161,7 @@ impl Index {
         if let Some(dimension) = gone.dimension {
             self.remove_vector(gone.scope, dimension, gone.row);
         }
-        self.correct(gone.project, -1);
+        self.count_more(gone.project, -1);
     }
 
     /// Adds the vector of an entry.
@@ -225,11 +225,11 @@ impl Index {
         self.counts.read().iter().map(|(project, count)| (*project, *count)).collect()
     }
 
-    /// Changes the number of a project's entries, which was wrong.
-    pub(super) fn correct(&self, project: ProjectId, by: i64) {
+    /// A project has so many entries more than was counted, or fewer if that is negative.
+    pub(super) fn count_more(&self, project: ProjectId, more: i64) {
         let mut counts = self.counts.write();
         let count = counts.entry(project).or_default();
-        *count = count.saturating_add_signed(by);
+        *count = count.saturating_add_signed(more);
         if *count == 0 {
             counts.remove(&project);
         }
