@@ -52,7 +52,7 @@ class Said:
 
     @property
     def kept(self):
-        return self.finish == "stop" and not self.calls and not self.reasoning and bool(self.text)
+        return self.finish == "stop" and not self.calls and bool(self.text)
 
     @property
     def tokens(self):

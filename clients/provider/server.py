@@ -115,7 +115,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name == "status" or name == "flaky" and attempt == 1:
             return self.plain(int(argument), wire.error(int(argument)), {"retry-after-ms": "20"})
         said = say(asked)
-        call.kept = said.kept and not asked.bypass
+        # Thoughts that are plain text are given again; signed ones are not kept.
+        call.kept = said.kept and not asked.bypass and (wire is chat or not said.reasoning)
         if not asked.stream:
             if name == "failed":
                 call.kept = False

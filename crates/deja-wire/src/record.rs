@@ -21,6 +21,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sse_stream::SseByteStream;
 
+pub(crate) use self::chat::{SIGNED, THOUGHTS};
 use crate::json::{Object, is_silent};
 use crate::{Completion, Finish, TokenUsage, Wire};
 

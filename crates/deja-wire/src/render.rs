@@ -64,10 +64,15 @@ pub fn render(
     let hex = hex::encode(fresh.seed);
     let mut edits: Vec<(&str, String)> = match wire {
         Wire::Chat => {
-            vec![("id", json(&format!("chatcmpl-{hex}"))), ("created", fresh.created.to_string())]
+            let new = [("id", json(&format!("chatcmpl-{hex}"))), ("created", fresh.created.to_string())];
+            let unsigned = chat::unsigned(&object).map(|choices| ("choices", choices));
+            new.into_iter().chain(unsigned).collect()
         }
         Wire::Responses => responses_edits(&object, &hex, fresh),
-        Wire::Messages => vec![("id", json(&format!("msg_{hex}")))],
+        Wire::Messages => {
+            let said = messages::without_thoughts(&object).map(|content| ("content", content));
+            [("id", json(&format!("msg_{hex}")))].into_iter().chain(said).collect()
+        }
         Wire::Gemini => {
             let unsigned = gemini::unsigned(&object).map(|candidates| ("candidates", candidates));
             [("responseId", json(&hex))].into_iter().chain(unsigned).collect()
@@ -130,6 +135,18 @@ fn counted(fresh: &Fresh<'_>) -> String {
     let mut usage = Writer::new();
     usage.value("prompt_tokens", &input).value("completion_tokens", &output);
     usage.value("total_tokens", &input.saturating_add(output)).end()
+}
+
+/// `object` with `other` in the place of a member, or without it.
+fn edited(object: &Object<'_>, member: &str, other: Option<&str>) -> String {
+    let mut written = Writer::new();
+    for (name, value) in object.members() {
+        let value = if name == member { other } else { Some(value.get()) };
+        if let Some(value) = value {
+            written.raw(name, value);
+        }
+    }
+    written.end()
 }
 
 /// `raw` with 0 for each number.

@@ -5,7 +5,7 @@ use super::document::{Kind, Value};
 use super::openai;
 use super::place::{
     Place, answers, bypass_if_given, bypass_if_true, content, exact, ignored_if, json, kept_if, list, number,
-    text, texts, tools,
+    object, text, texts, tools,
 };
 use super::reason::{
     HOSTED_TOOLS, MEDIA, OTHER_OUTPUT, SAMPLING, SERVER_STATE, SEVERAL_ANSWERS, TOKEN_DATA, TOOLS,
@@ -28,6 +28,11 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "messages" => Place::List(message),
         "presence_penalty" | "frequency_penalty" | "max_tokens" | "max_completion_tokens" => number(value),
+        // Of vLLM, SGLang and others whose models are one's own.
+        "top_k" | "min_p" | "repetition_penalty" => number(value),
+        "chat_template_kwargs" => object(value, |_, value, _| {
+            kept_if(matches!(value.kind(), Kind::Flag | Kind::Number | Kind::Text), value)
+        }),
         "stop" if value.kind() == Kind::Text => Place::Kept,
         "stop" => texts(value),
         "verbosity" | "reasoning_effort" => text(value),

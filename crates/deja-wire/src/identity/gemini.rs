@@ -67,7 +67,7 @@ fn generation(name: &str, value: Value<'_>, options: &Options) -> Place {
         }
         "stopSequences" => texts(value),
         "seed" => exact(value, SAMPLING),
-        "thinkingConfig" => exact(value, REASONING),
+        "thinkingConfig" => object_if_any(value, thinking, options),
         "responseMimeType" if value.is_text("text/plain") => Place::Kept,
         "responseMimeType" | "responseSchema" | "responseJsonSchema" => json(value, options),
         "candidateCount" => answers(value, SEVERAL_ANSWERS),
@@ -78,6 +78,16 @@ fn generation(name: &str, value: Value<'_>, options: &Options) -> Place {
         }
         "responseModalities" => Place::Bypass(OTHER_OUTPUT),
         _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+/// How much the model is to think is kept, like an effort. That its thoughts are to be shown is more than that.
+fn thinking(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match &*camel(name) {
+        "thinkingBudget" => number(value),
+        "thinkingLevel" => text(value),
+        "includeThoughts" if value.scalar() == "false" => Place::Kept,
+        _ => exact(value, REASONING),
     }
 }
 

@@ -30,6 +30,7 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "system" => content(value, "text", instruction),
         "temperature" | "top_p" | "top_k" | "max_tokens" => number(value),
         "stop_sequences" => texts(value),
+        "thinking" if is_effort(value) => Place::Kept,
         "thinking" => exact(value, REASONING),
         "output_config" => object(value, output),
         "output_format" => json(value, options),
@@ -47,6 +48,17 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
     }
 }
 
+/// Whether a value of `thinking` says only whether the model is to think, and no budget and not that its thoughts are to be shown: like
+/// an effort, that changes how good an answer is, and not what it is about.
+fn is_effort(value: Value<'_>) -> bool {
+    value.get("type").is_some_and(|kind| kind.is_text("disabled") || kind.is_text("adaptive"))
+        && value.members().all(|(name, value)| match &*name {
+            "type" => true,
+            "display" => value.is_null() || value.is_text("omitted"),
+            _ => false,
+        })
+}
+
 fn metadata(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "user_id" => end_user(value, options),
@@ -57,7 +69,7 @@ fn metadata(name: &str, value: Value<'_>, options: &Options) -> Place {
 fn output(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "format" => json(value, options),
-        "effort" => exact(value, REASONING),
+        "effort" => text(value),
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }

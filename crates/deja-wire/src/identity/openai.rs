@@ -12,6 +12,7 @@ pub(super) fn members(name: &str, value: Value<'_>, options: &Options) -> Place 
     match name {
         "model" => Place::Kept,
         "temperature" | "top_p" => number(value),
+        "top_logprobs" if value.scalar() == "0" => Place::Kept,
         "top_logprobs" => bypass_if_given(value, TOKEN_DATA),
         "tool_choice" | "parallel_tool_calls" => tools(value, options),
         "moderation" => exact(value, SAFETY),
@@ -55,7 +56,8 @@ pub(super) fn tool(tool: Value<'_>, options: &Options) -> Place {
 pub(super) fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "type" | "text" => text(value),
-        "prompt_cache_breakpoint" => Place::Ignored,
+        // OpenAI's mark of what its prompt cache keeps, and Anthropic's, which OpenRouter and LiteLLM take too.
+        "prompt_cache_breakpoint" | "cache_control" => Place::Ignored,
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }

@@ -22,6 +22,21 @@ pub(super) const CHOICE_REPORTS: &[&str] = &[
     "stop_reason",
 ];
 
+/// Members of a message with what the model thought, as text: of DeepSeek, llama.cpp and older vLLM; of Ollama, Groq, OpenRouter and newer
+/// vLLM. Some servers send both.
+pub(crate) const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// The member of a message with the signature of Gemini's compatible endpoint.
+pub(crate) const SIGNED: &str = "extra_content";
+
+/// Whether a value of [`SIGNED`] is a signature and nothing more. It may be missing from the next turn where it is not of a call of a tool.
+pub(super) fn is_signature(value: &Value) -> bool {
+    let google = &value["google"];
+    google["thought_signature"].is_string()
+        && only(value, &[&["google"]])
+        && only(google, &[&["thought_signature"]])
+}
+
 /// Members that a stream has in every chunk: OpenAI's and OpenRouter's.
 const HEAD: &[&str] = &["id", "object", "created", "model", "service_tier", "system_fingerprint", "provider"];
 
@@ -70,7 +85,7 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text: message.content, besides, finish, choices, model, usage })
 }
 
-/// Whether `body` is one choice that is text, calls of functions, the reason of its end, and nothing else.
+/// Whether `body` is one choice that is text, thoughts as text, calls of functions, the reason of its end, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
     let message = &choice["message"];
@@ -82,7 +97,11 @@ pub(super) fn renderable(body: &Value) -> bool {
     };
     body.as_object().is_some_and(|members| members.iter().all(|(name, value)| known(name, value)))
         && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
-        && only(message, &[&["role", "content", "tool_calls"]])
+        && only(message, &[&["role", "content", "tool_calls", SIGNED], &THOUGHTS])
+        && THOUGHTS
+            .iter()
+            .all(|name| message.get(name).is_none_or(|text| text.is_string() || is_silent(text)))
+        && message.get(SIGNED).is_none_or(|signed| is_signature(signed) || is_silent(signed))
         && choice.get("index").is_none_or(|index| index == 0)
         && is_reason(&choice["finish_reason"])
         && message.get("role").is_none_or(|role| role == "assistant")
@@ -145,7 +164,6 @@ struct Message {
     refusal: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     reasoning_content: Option<String>,
-    /// The name of `reasoning_content` at OpenRouter and in new releases of vLLM; some servers send both.
     #[serde(default, deserialize_with = "or_default")]
     reasoning: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
@@ -210,6 +228,15 @@ mod tests {
             &json!({"message": quiet, "logprobs": null, "finish_reason": "stop", "native_finish_reason": "stop"})
         )));
         for (name, value) in [
+            ("reasoning_content", json!("Hm.")),
+            ("reasoning", json!("Hm.")),
+            ("extra_content", json!({"google": {"thought_signature": "EqQB"}})),
+        ] {
+            let mut other = message.clone();
+            other[name] = value;
+            assert!(renderable(&answer(&json!({"message": other, "finish_reason": "stop"}))), "{name}");
+        }
+        for (name, value) in [
             ("refusal", json!("No.")),
             ("annotations", json!([{"type": "url_citation"}])),
             ("tool_calls", json!([{"id": "c"}])),
@@ -224,8 +251,11 @@ mod tests {
             ),
             ("tool_calls", json!({"id": "c"})),
             ("function_call", json!({"name": "f"})),
-            ("reasoning_content", json!("Hm.")),
-            ("reasoning", json!("Hm.")),
+            ("reasoning_content", json!(["Hm."])),
+            ("reasoning_details", json!([{"type": "reasoning.encrypted", "data": "x"}])),
+            ("extra_content", json!({"google": {"thought": true}})),
+            ("extra_content", json!({"google": {"thought_signature": "EqQB", "new": 1}})),
+            ("extra_content", json!({"google": {"thought_signature": "EqQB"}, "new": 1})),
             ("audio", json!({"id": "a"})),
             ("role", json!("tool")),
             ("content", json!([{"type": "text", "text": "x"}])),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::chat::{CHOICE_REPORTS, REPORTS, is_report};
+use super::chat::{CHOICE_REPORTS, REPORTS, SIGNED, THOUGHTS, is_report, is_signature};
 use super::{Event, Fold, Folded, MOST_NAMES, Next};
 use crate::json::{Object, Writer, is_empty, is_null, json, text};
 use crate::lenient::joined_text;
@@ -187,6 +187,8 @@ impl Choice {
             (Some(_), None) => {}
         }
         is_empty(value)
+            || THOUGHTS.contains(&name) && text(value).is_some()
+            || name == SIGNED && serde_json::from_str(value.get()).is_ok_and(|value| is_signature(&value))
     }
 
     fn calls(&mut self, value: &RawValue) -> bool {

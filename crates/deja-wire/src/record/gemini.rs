@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{is_reason, joined, only};
+use crate::json::is_silent;
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -37,7 +38,10 @@ pub(super) fn renderable(body: &Value) -> bool {
         part["text"].is_string() && only(part, &[&["text", "thoughtSignature"]])
             || called && only(part, &[&["functionCall"]])
     };
-    only(body, &[&["candidates", "usageMetadata", "modelVersion", "responseId", "createTime"]])
+    // What the filters thought of the prompt is no part of the answer, unless they blocked it. Nor is the state of the model's release.
+    let unblocked = body.get("promptFeedback").is_none_or(|feedback| only(feedback, &[&["safetyRatings"]]));
+    only(body, &[HEAD, &["candidates", "usageMetadata", "promptFeedback"]])
+        && (unblocked || is_silent(&body["promptFeedback"]))
         && only(candidate, &[&["content", "finishReason", "index"], REPORTS])
         && only(content, &[&["parts", "role"]])
         && candidate.get("index").is_none_or(|index| index == 0)
@@ -45,6 +49,9 @@ pub(super) fn renderable(body: &Value) -> bool {
         && content.get("role").is_none_or(|role| role == "model")
         && content["parts"].as_array().is_some_and(|parts| parts.iter().all(known))
 }
+
+/// Members of an answer that say where it is from.
+const HEAD: &[&str] = &["modelVersion", "modelStatus", "responseId", "createTime"];
 
 /// Members of a candidate that report on it.
 pub(super) const REPORTS: &[&str] = &["avgLogprobs", "finishMessage", "safetyRatings", "tokenCount"];

@@ -37,10 +37,13 @@ pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
     Counts::deserialize(counts).ok()?.shared()
 }
 
-/// Whether `body` is text, calls of tools, the reason of its end, and nothing else.
+/// Whether `body` is text, calls of tools, the reason of its end, and nothing else. Beside a text there may be thoughts that nobody can
+/// read; they are left out of what is given again. The provider wants them back only with the calls of tools that they led to.
 pub(super) fn renderable(body: &Value) -> bool {
     const KNOWN: &[&str] =
         &["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"];
+    let blocks = body["content"].as_array().map(Vec::as_slice);
+    let calls = blocks.is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_use"));
     let known = |block: &Value| match block["type"].as_str() {
         Some("text") => block["text"].is_string() && only(block, &[&["type", "text"]]),
         Some("tool_use") => {
@@ -50,12 +53,16 @@ pub(super) fn renderable(body: &Value) -> bool {
                 && is_direct(block)
                 && only(block, &[&["type", "id", "name", "input", "caller"]])
         }
+        Some("thinking") => {
+            !calls && block["thinking"] == "" && only(block, &[&["type", "thinking", "signature"]])
+        }
+        Some("redacted_thinking") => !calls && only(block, &[&["type", "data"]]),
         _ => false,
     };
     only(body, &[KNOWN])
         && body["type"] == "message"
         && body["role"] == "assistant"
-        && body["content"].as_array().is_some_and(|blocks| blocks.iter().all(known))
+        && blocks.is_some_and(|blocks| blocks.iter().all(known))
         && is_reason(&body["stop_reason"])
 }
 
@@ -170,10 +177,20 @@ mod tests {
         assert!(renderable(&message(text.clone())));
         let call =
             json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}});
-        assert!(renderable(&message(call)));
+        assert!(renderable(&message(call.clone())));
+        for thought in [
+            json!({"type": "thinking", "thinking": "", "signature": "EqQ="}),
+            json!({"type": "redacted_thinking", "data": "x"}),
+        ] {
+            let mut answer = message(text.clone());
+            answer["content"] = json!([thought, text]);
+            assert!(renderable(&answer), "{thought}");
+            answer["content"] = json!([thought, call]);
+            assert!(!renderable(&answer), "{thought}");
+        }
         for block in [
             json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQ="}),
-            json!({"type": "redacted_thinking", "data": "x"}),
+            json!({"type": "thinking", "thinking": "", "signature": "EqQ=", "new": 1}),
             json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "code_execution_20250825", "tool_id": "s"}}),
             json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct", "new": 1}}),
             json!({"type": "tool_use", "id": "t", "name": "f"}),

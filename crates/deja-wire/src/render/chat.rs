@@ -2,8 +2,27 @@
 
 use serde_json::value::RawValue;
 
-use super::slices;
+use super::{edited, slices};
 use crate::json::{Object, Writer};
+use crate::record::{SIGNED, THOUGHTS};
+
+/// The choices of an `answer` without the signatures of Gemini: they are of the conversation that they came in. `None` if there are
+/// none.
+pub(super) fn unsigned(answer: &Object<'_>) -> Option<String> {
+    let mut signed = false;
+    let choices: Vec<String> = answer
+        .items("choices")
+        .into_iter()
+        .map(|raw| {
+            let choice = Object::of(raw).unwrap_or_default();
+            let message = choice.object("message").filter(|message| message.get(SIGNED).is_some());
+            let Some(message) = message else { return raw.get().to_owned() };
+            signed = true;
+            edited(&choice, "message", Some(&edited(&message, SIGNED, None)))
+        })
+        .collect();
+    signed.then(|| format!("[{}]", choices.join(",")))
+}
 
 /// The server-sent events of a plain `answer`, with the tokens in a chunk of their own if they are `wanted`.
 pub(super) fn stream(answer: &Object<'_>, wanted: bool) -> Option<String> {
@@ -18,8 +37,11 @@ pub(super) fn stream(answer: &Object<'_>, wanted: bool) -> Option<String> {
         chunks.push(&index, &first(&message, content.is_some()), logprobs, "null");
         // Where they belong to pieces of text, all stand in the first chunk.
         let logprobs = logprobs.map(|_| "null");
-        for slice in slices(content.as_deref().unwrap_or("")) {
-            chunks.push(&index, &Writer::new().value("content", slice).end(), logprobs, "null");
+        let thoughts = THOUGHTS.iter().filter_map(|name| Some((*name, message.text(name)?)));
+        for (name, text) in thoughts.chain(content.map(|content| ("content", content))) {
+            for slice in slices(&text) {
+                chunks.push(&index, &Writer::new().value(name, slice).end(), logprobs, "null");
+            }
         }
         let finish = choice.get("finish_reason").map_or("null", RawValue::get);
         chunks.push(&index, "{}", logprobs, finish);
@@ -27,7 +49,7 @@ pub(super) fn stream(answer: &Object<'_>, wanted: bool) -> Option<String> {
     Some(chunks.end(answer.get("usage").filter(|_| wanted)))
 }
 
-/// The first delta: all of the message but its text.
+/// The first delta: all of the message but its text and its thoughts.
 fn first(message: &Object<'_>, text: bool) -> String {
     let mut delta = Writer::new();
     delta.value("role", message.text("role").as_deref().unwrap_or("assistant"));
@@ -38,6 +60,7 @@ fn first(message: &Object<'_>, text: bool) -> String {
         match name {
             "role" => {}
             "content" if text => {}
+            _ if THOUGHTS.contains(&name) && message.text(name).is_some() => {}
             "tool_calls" => {
                 let calls = message.items(name);
                 let calls: Vec<String> =

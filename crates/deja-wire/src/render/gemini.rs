@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::slices;
+use super::{edited, slices};
 use crate::json::{Object, Writer, json};
 
 const SIGNATURE: &str = "thoughtSignature";
@@ -29,18 +29,6 @@ pub(super) fn unsigned(answer: &Object<'_>) -> Option<String> {
         })
         .collect();
     signed.then(|| format!("[{}]", candidates.join(",")))
-}
-
-/// `object` with `other` in the place of a member, or without it.
-fn edited(object: &Object<'_>, member: &str, other: Option<&str>) -> String {
-    let mut written = Writer::new();
-    for (name, value) in object.members() {
-        let value = if name == member { other } else { Some(value.get()) };
-        if let Some(value) = value {
-            written.raw(name, value);
-        }
-    }
-    written.end()
 }
 
 /// The server-sent events of a plain `answer`. There is no end mark: google-genai takes `[DONE]` for an error.

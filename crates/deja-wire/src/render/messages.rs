@@ -7,6 +7,18 @@ use serde_json::value::RawValue;
 use super::{slices, zeroed};
 use crate::json::{Object, Writer, is_null, json, text};
 
+/// The content of a `message` without its thoughts: they are of the conversation that they came in. `None` if there are none.
+pub(super) fn without_thoughts(message: &Object<'_>) -> Option<String> {
+    let is_thought = |block: &&RawValue| {
+        let kind = Object::of(block).and_then(|block| block.text("type"));
+        matches!(kind.as_deref(), Some("thinking" | "redacted_thinking"))
+    };
+    let (thoughts, said): (Vec<&RawValue>, Vec<&RawValue>) =
+        message.items("content").into_iter().partition(is_thought);
+    let said: Vec<&str> = said.into_iter().map(RawValue::get).collect();
+    (!thoughts.is_empty()).then(|| format!("[{}]", said.join(",")))
+}
+
 /// The server-sent events of a plain `message`.
 pub(super) fn stream(message: &Object<'_>) -> Option<String> {
     let mut events = Events::default();

@@ -216,7 +216,7 @@ fn spell_out(members: &mut Map<String, Value>, name: &str, kind: &str) {
 /// A part that is text, without its mark for the provider's prompt cache.
 fn unmarked(part: &mut Map<String, Value>, kind: &str) {
     if part.get("type") == Some(&json!(kind)) {
-        drop_if(part, &["prompt_cache_breakpoint"], |_| true);
+        drop_if(part, &["prompt_cache_breakpoint", "cache_control"], |_| true);
     }
 }
 

@@ -383,6 +383,49 @@ fn a_text_of_gemini_is_given_again_without_its_signature() {
     }
 }
 
+/// So are they on chat completions, and the thoughts that Claude shows to nobody.
+#[test]
+fn what_belongs_to_another_conversation_is_not_given_again() {
+    let claude = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "thinking", "thinking": "", "signature": "EqQB"}, {"type": "redacted_thinking", "data": "EqQB"},
+            {"type": "text", "text": "Yes."}], "stop_reason": "end_turn", "stop_sequence": null,
+        "usage": {"input_tokens": 3, "output_tokens": 5}});
+    let gemini = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes.",
+            "extra_content": {"google": {"thought_signature": "EqQB"}}}, "finish_reason": "stop"}]});
+    for (wire, answer) in [(Wire::Messages, claude), (Wire::Chat, gemini)] {
+        let stored = record(wire, false, &serde_json::to_vec(&answer).unwrap().into()).unwrap();
+        assert!(stored.renderable && stored.body.windows(4).any(|bytes| bytes == b"EqQB"), "{wire:?}");
+        for stream in [false, true] {
+            let given = rendered(wire, &stored.body, stream, false, &FRESH);
+            assert!(!given.windows(4).any(|bytes| bytes == b"EqQB"), "{wire:?}");
+            let given = record(wire, stream, &given).unwrap();
+            assert_eq!(given.completion.text, "Yes.", "{wire:?}");
+        }
+    }
+}
+
+/// Thoughts come before the text, a few words at a time, as from a server.
+#[test]
+fn thoughts_as_text_are_streamed_in_pieces() {
+    let thoughts = "é".repeat(65);
+    let mut answer = plain(Wire::Chat, "Yes.");
+    answer["choices"][0]["message"]["reasoning_content"] = json!(thoughts);
+    let stream = rendered(Wire::Chat, &serde_json::to_vec(&answer).unwrap(), true, false, &FRESH);
+    let events = events(&stream);
+    let deltas: Vec<&Value> = events.iter().map(|chunk| &chunk["choices"][0]["delta"]).collect();
+    assert_eq!(deltas[0], &json!({"role": "assistant", "content": ""}));
+    let [first, rest] = ["é".repeat(64), "é".into()];
+    assert_eq!(
+        deltas[1..4],
+        [
+            &json!({"reasoning_content": first}),
+            &json!({"reasoning_content": rest}),
+            &json!({"content": "Yes."})
+        ]
+    );
+}
+
 #[test]
 fn tools_and_thoughts_in_a_plain_answer_are_streamed_where_a_stream_was_asked_for() {
     let answers = [

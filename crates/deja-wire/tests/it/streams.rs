@@ -88,8 +88,18 @@ data: [DONE]
         },
         text: "Four.",
         finish: Finish::Stop,
-        renderable: false,
+        renderable: true,
     },
+    text(
+        "gemini on chat completions: a signature",
+        Wire::Chat,
+        data! {
+            r#"{"id":"6","object":"chat.completion.chunk","created":1790000005,"model":"gemini-3-pro","choices":[{"index":0,"delta":{"role":"assistant","content":"Four."}}]}"#
+            r#"{"id":"6","object":"chat.completion.chunk","created":1790000005,"model":"gemini-3-pro","choices":[{"index":0,"delta":{"role":"assistant","content":"","extra_content":{"google":{"thought_signature":"EqQB"}}},"finish_reason":"stop"}]}"#
+            "[DONE]"
+        },
+        "Four.",
+    ),
     text(
         "anthropic: text",
         Wire::Messages,
@@ -122,6 +132,22 @@ data: [DONE]
             "message_stop" r#"{"type":"message_stop"}"#
         },
         "One. Two.",
+    ),
+    text(
+        "anthropic: a thought that nobody can read",
+        Wire::Messages,
+        named! {
+            "message_start" r#"{"type":"message_start","message":{"model":"claude-sonnet-5","id":"msg_01A","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":15,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#
+            "content_block_start" r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQBCk=="}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":0}"#
+            "content_block_start" r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#
+            "content_block_delta" r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"42"}}"#
+            "content_block_stop" r#"{"type":"content_block_stop","index":1}"#
+            "message_delta" r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":30}}"#
+            "message_stop" r#"{"type":"message_stop"}"#
+        },
+        "42",
     ),
     Recorded {
         name: "anthropic: a thought with its signature",
