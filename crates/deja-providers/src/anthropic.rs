@@ -51,7 +51,7 @@ impl Provider for Anthropic {
         length: Length,
     ) -> Result<Completion, ProviderError> {
         let max_tokens = match length {
-            // No model of Anthropic's thinks unless that is asked for. Others speak its format.
+            // What a model thinks counts as output.
             Length::Brief if !thinks(model) => BRIEF,
             Length::Brief | Length::Full => self.max_tokens(model),
         };

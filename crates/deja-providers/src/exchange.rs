@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::failure::Failure;
-use crate::http::{Client, ReadError};
+use crate::http::{Client, HttpSettings, ReadError};
 use crate::retry;
 use crate::ssrf::UrlError;
 use crate::traces::name_span;
@@ -74,7 +74,7 @@ impl Upstream {
 
     /// The answer to `request` in the format of `wire`, asked for again where that may help.
     pub(crate) async fn complete(&self, request: &Request, wire: Wire) -> Result<Completion, ProviderError> {
-        self.retried(|| async {
+        self.retried(&self.client.settings, || async {
             let response = self.send(request).await?;
             self.read_completion(response, wire).await
         })
@@ -83,7 +83,7 @@ impl Upstream {
 
     /// The JSON in answer to `request`.
     pub(crate) async fn json(&self, request: &Request) -> Result<Value, ProviderError> {
-        self.retried(|| async {
+        self.retried(&self.client.settings, || async {
             let response = self.send(request).await?;
             let head = Head::of(&response);
             let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
@@ -93,7 +93,11 @@ impl Upstream {
     }
 
     /// Makes `attempt`, and again where that may help.
-    pub(crate) async fn retried<T, F, Fut>(&self, attempt: F) -> Result<T, ProviderError>
+    pub(crate) async fn retried<T, F, Fut>(
+        &self,
+        limits: &HttpSettings,
+        attempt: F,
+    ) -> Result<T, ProviderError>
     where
         F: Fn() -> Fut,
         Fut: Future<Output = Result<T, Failure>>,
@@ -102,7 +106,7 @@ impl Upstream {
             let attempt = attempt();
             async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(&self.name))) }
         };
-        let result = Box::pin(retry::run(&self.client.settings, bounded)).await;
+        let result = Box::pin(retry::run(limits, bounded)).await;
         result.map_err(|failure| failure.into_error(self.key.as_ref()))
     }
 

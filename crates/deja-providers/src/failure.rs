@@ -63,7 +63,8 @@ impl Failure {
         if find::<ForbiddenName>(&error).is_some() {
             return Self::new(provider, FailureClass::Forbidden, &message);
         }
-        if error.is_timeout() {
+        // A connection that took too long is both: nothing was sent.
+        if error.is_timeout() && !error.is_connect() {
             return Self::new(provider, FailureClass::Timeout, &message);
         }
         let broke = find::<hyper::Error>(&error);

@@ -99,10 +99,13 @@ pub(crate) fn thinks(model: &str) -> bool {
     let generation = name.strip_prefix("gpt-").and_then(number).filter(|_| !name.contains("-chat"));
     let is_late = generation.is_some_and(|generation| generation >= 5);
     let is_o = name.strip_prefix('o').and_then(number).is_some();
+    // Claude 5 and later, whatever stands between: `claude-sonnet-5`, `claude-opus-5-5`.
+    let claude = name.strip_prefix("claude-").and_then(|rest| rest.split('-').find_map(number));
     let says_so =
         |part: &str| ["thinking", "reasoner", "r1"].iter().any(|word| part.eq_ignore_ascii_case(word));
     is_late
         || is_o
+        || claude.is_some_and(|generation| (5..100).contains(&generation))
         || is_responses_only(name)
         || name.starts_with("gpt-oss")
         || name.split(['-', ':']).any(says_so)
@@ -119,13 +122,15 @@ mod tests {
             "gemini-2.5-flash", "gemini-3-pro-preview", "gemini-flash-latest", "openai/gpt-5-mini",
             "openrouter/openai/o3-mini", "openai/gpt-oss-120b", "gpt-oss:20b", "google/gemini-2.5-flash",
             "deepseek-ai/DeepSeek-R1", "deepseek-r1:7b", "deepseek-reasoner", "kimi-k2-thinking",
+            "claude-sonnet-5", "anthropic/claude-opus-5-5", "claude-haiku-5-5-20260901", "claude-fable-5.1",
         ] {
             assert!(thinks(model), "{model}");
         }
         for model in [
             "gpt-4o-mini", "gpt-4.1-nano", "gpt-3.5-turbo", "gpt-5-chat-latest", "ft:gpt-4o-mini:acme::9x",
             "gemini-2.0-flash", "gemini-1.5-pro", "gemini-2.5-flash-lite", "gemma-3-27b-it",
-            "openai/gpt-4o-mini", "olmo-2", "claude-haiku-4-5", "llama-3.3-70b", "",
+            "openai/gpt-4o-mini", "olmo-2", "claude-haiku-4-5", "claude-3-5-haiku-20241022",
+            "claude-sonnet-4-20250514", "llama-3.3-70b", "",
         ] {
             assert!(!thinks(model), "{model}");
         }

@@ -42,7 +42,7 @@ impl Upstream {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         name_span(&mut headers);
         headers.extend(own);
-        self.retried(|| self.attempt(&url, &headers, &request.body)).await
+        self.retried(&self.client.settings.passed_on(), || self.attempt(&url, &headers, &request.body)).await
     }
 
     async fn attempt(&self, url: &Url, headers: &HeaderMap, body: &Bytes) -> Result<Forwarded, Failure> {

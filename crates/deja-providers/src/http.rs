@@ -33,10 +33,10 @@ const FIRST_BYTES: usize = 32 * 1024;
 pub struct HttpSettings {
     /// Longest wait for a connection, name look-up and TLS included.
     pub connect_timeout: Duration,
-    /// Longest time of one attempt, from connecting to the last byte. Longest silence before the first byte, too:
-    /// a model that thinks sends nothing until it is done.
+    /// Longest time of one attempt, from connecting to the last byte.
     pub attempt_timeout: Duration,
-    /// Longest silence once the answer has begun.
+    /// Longest silence once the answer has begun. Of an answer that is passed on, before it begins too: a model that thinks sends
+    /// nothing until it is done.
     pub idle_timeout: Duration,
     /// Longest time of a call, all attempts and the waits between them included.
     pub total_deadline: Duration,
@@ -53,12 +53,20 @@ impl Default for HttpSettings {
         Self {
             connect_timeout: Duration::from_secs(5),
             attempt_timeout: Duration::from_mins(2),
-            idle_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_mins(10),
             total_deadline: Duration::from_mins(3),
             max_response_bytes: 8 * 1024 * 1024,
             max_bytes_in_flight: 256 * 1024 * 1024,
             max_attempts: 3,
         }
+    }
+}
+
+impl HttpSettings {
+    /// The limits of a call whose answer is passed on. The application waits for it by limits of its own.
+    pub(crate) fn passed_on(&self) -> Self {
+        let total_deadline = self.total_deadline.max(self.idle_timeout);
+        Self { attempt_timeout: self.idle_timeout, total_deadline, ..self.clone() }
     }
 }
 

@@ -295,10 +295,23 @@ async fn a_refused_connection_is_tried_again_and_nothing_else() {
         assert_eq!(server.requests().len(), 1, "the request had been sent, so it may be billed");
     }
     let server = Server::start(|_, _| std::thread::sleep(FOREVER));
-    let settings = HttpSettings { attempt_timeout: Duration::from_secs(1), ..settings() };
+    let settings = HttpSettings { idle_timeout: Duration::from_secs(1), ..settings() };
     let silent = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await;
     assert_eq!(silent.err().unwrap().class, FailureClass::Timeout);
     assert_eq!(server.requests().len(), 1);
+}
+
+/// Nothing was sent, so it may be tried again. The handshake of TLS is part of a connection.
+#[tokio::test]
+async fn a_connection_that_takes_too_long_is_none() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
+    let url = format!("https://{}", server.local_addr().unwrap());
+    let failed = custom(&url, settings.clone()).forward(request(Endpoint::Chat, &[])).await;
+    assert_eq!(failed.err().unwrap().class, FailureClass::Connection);
+    server.set_nonblocking(true).unwrap();
+    let tries = server.incoming().take_while(Result::is_ok).count();
+    assert_eq!(tries, settings.max_attempts);
 }
 
 /// The answer may be lost with what the server had not read: that is no silence.
