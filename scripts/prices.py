@@ -23,7 +23,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LATER = ROOT / "scripts" / "prices_later.json"
 OUTPUT = ROOT / "crates" / "deja-core" / "data" / "prices.json"
 MODES = {"chat", "responses", "completion", "embedding"}
-NO_MODELS = {"sample_spec", "fallback_generalizations", "_deja"}
+# A router has the price of the model that it picks; the map says 0.
+ROUTERS = {"openrouter/openrouter/auto", "openrouter/openrouter/bodybuilder"}
+NO_MODELS = {"sample_spec", "fallback_generalizations", "_deja"} | ROUTERS
 PRICE = re.compile(
     r"^((input|output)_cost_per_token|cache_(read|creation)_input_token_cost|cache_creation_input_token_cost_above_1hr)(_above_\d+k_tokens)?$"
 )
