@@ -1,5 +1,6 @@
 //! What differs between two prompts, as facts for the rules; [`vector`] makes numbers of them.
 
+mod contrary;
 mod extent;
 mod facing;
 mod headed;
@@ -7,6 +8,7 @@ mod numbers;
 mod questions;
 mod vector;
 
+use contrary::{crossed, denied_twice, outweighed, shunned};
 use extent::{average, degree, quantifier};
 use facing::{governed, instead, letter, lettered, named, times, unlisted};
 use numbers::unmatched_numbers;
@@ -24,7 +26,6 @@ use crate::point;
 use crate::prompt::{Prompt, Word};
 use crate::quantity::unit;
 use crate::replaced::{replaced, unpaired};
-use crate::rules::LONG;
 
 /// What differs between two prompts.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -64,8 +65,10 @@ pub(crate) struct Differences {
     pub(crate) contrast: bool,
     /// Words that are paired as if they said the same, and say another kind of it: "dog" and "puppy", "a tenant" and "a tenancy".
     pub(crate) kind: bool,
-    /// One denies two things that the other says: "charged though I paid", "not charged though I did not pay".
+    /// One denies or shuns what the other says: "charged though I paid", "not charged though I did not pay"; "what to eat", "what to avoid".
     pub(crate) negated: bool,
+    /// One compares with something that the other does not name: "the advantages of trains over planes".
+    pub(crate) outweighed: bool,
     /// A single capital in another one's place: vitamin A, vitamin D.
     pub(crate) letter: bool,
     /// Another model of the same number: 14, 14 Pro.
@@ -183,7 +186,10 @@ impl Differences {
                 *link != Link::Same && lexicon().contrasts(&x.stem).contains(&y.stem)
                     || *link == Link::Derived && x.single && y.single && !(narrows(a, *i) || narrows(b, *j))
             }),
-            negated: denied_twice(a, b, &alignment),
+            negated: denied_twice(a, b, &alignment)
+                || crossed(a, b, &alignment)
+                || shunned(a, b, &left, &right),
+            outweighed: outweighed(a, b, &left, &right),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             apart: Apart::of(a, b, &alignment),
             alignment,
@@ -235,18 +241,6 @@ fn function_opposite(function: &[Vec<&str>; 2]) -> bool {
 /// Whether another content word follows at once: "a driving licence".
 fn narrows(prompt: &Prompt, at: usize) -> bool {
     prompt.words.get(at + 1).is_some_and(|next| next.place == prompt.words[at].place + 1)
-}
-
-/// Whether one of them denies two words that both say, and the other denies neither: no parity tells.
-fn denied_twice(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
-    let denied = |left: bool| {
-        let only = alignment.pairs.iter().filter(|(i, j, _)| {
-            let (x, y) = (a.words[*i].negated, b.words[*j].negated);
-            x != y && x == left
-        });
-        only.count()
-    };
-    a.length.max(b.length) <= LONG && matches!((denied(true), denied(false)), (2.., 0) | (0, 2..))
 }
 
 /// Whether a function word or noise of one prompt has its opposite or its contrast among what the other has alone, or a content

@@ -51,9 +51,10 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 36] = [
+const BESIDE: [(Stands, [f32; 2]); 37] = [
     (|d| d.headed, [4.0, 4.0]),
     (|d| d.negated, [8.0, 8.0]),
+    (|d| d.outweighed, [7.0, 4.0]),
     // "401k" is read as an amount, and "403b" as a name.
     (|d| d.numbers[0] > 0 && d.codes[1] > 0 || d.numbers[1] > 0 && d.codes[0] > 0, [8.0, 4.0]),
     (|d| d.variant, [7.0, 2.0]),

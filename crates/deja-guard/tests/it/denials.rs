@@ -51,3 +51,33 @@ fn what_cannot_be_may_be_allowed() {
         0.92,
     );
 }
+
+#[test]
+fn who_says_what_is_denied_elsewhere_asks_something_else() {
+    all_refused(
+        &[
+            (
+                "I like food and old houses, not beaches. Where to?",
+                "I like food and beaches, not old houses. Where to?",
+            ),
+            ("Which clubs sold one ticket and no shirts?", "Which clubs sold one shirt and no tickets?"),
+            ("Which drinks are good for a sore throat?", "Which drinks should I avoid with a sore throat?"),
+            ("What are the advantages of tiles?", "What are the advantages of tiles over carpets?"),
+            (
+                "How long does it take to drive from Rome to Bari?",
+                "How long does it take from Rome to Bari by train?",
+            ),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("Why isn't my cat eating?", "Why is my cat not eating?"),
+            ("My phone doesn't charge anymore", "My phone no longer charges"),
+            ("Which drinks should I avoid with a sore throat?", "Which drinks are bad for a sore throat?"),
+            ("How do I avoid jet lag?", "How can I prevent jet lag?"),
+            ("What are the advantages of tiles over carpets?", "What advantages do tiles have over carpets?"),
+        ],
+        0.92,
+    );
+}
