@@ -47,7 +47,9 @@ pub struct StoreSettings {
     /// Entries of a scope beyond which their vectors are kept in memory as int8, half as large as they are stored; those
     /// that decide are then read from the database. Both find the same.
     pub int8_from: usize,
-    /// PostgreSQL instead: then none of the above is used.
+    /// Whether an older schema is brought up to date. Otherwise opening refuses it. An empty database is begun in any case.
+    pub migrates: bool,
+    /// PostgreSQL instead: then of the above only `migrates` is used.
     pub postgres: Option<PostgresSettings>,
 }
 
@@ -130,6 +132,7 @@ impl StoreSettings {
             embedder: None,
             index_patience: Duration::from_secs(9),
             int8_from: 65_536,
+            migrates: true,
             postgres: None,
         }
     }
@@ -196,6 +199,19 @@ pub enum OpenError {
         /// The version found.
         found: u32,
         /// The newest version this program knows.
+        known: u32,
+    },
+    /// An older deja wrote the database, and it was not to be changed.
+    #[error(
+        "the database {database} has the older schema version {found}, and this deja needs {known}: run deja db migrate to bring \
+         it up to date, or use the deja of the version that serves"
+    )]
+    OlderSchema {
+        /// The file, or host, port and database.
+        database: String,
+        /// The version found.
+        found: u32,
+        /// The version that this program needs.
         known: u32,
     },
     /// The SQLite library has a known way to damage a database in WAL mode.
@@ -283,6 +299,7 @@ pub async fn migrate(settings: &StoreSettings) -> Result<SchemaVersion, OpenErro
     if let Some(settings) = &settings.postgres {
         return postgres::open::migrate(settings).await;
     }
+    let settings = &StoreSettings { migrates: true, ..settings.clone() };
     let store = open(settings).await?;
     let closed = store.close().await;
     closed.map_err(|error| OpenError::Failed { path: settings.data_dir.clone(), source: Box::new(error) })?;
@@ -297,11 +314,11 @@ pub async fn schema_version(settings: &StoreSettings) -> Result<SchemaVersion, O
     }
 }
 
-/// Opens the store. The embedded one rebuilds its index: about half a second for 100,000 entries. PostgreSQL's
-/// schema is brought up to date first.
+/// Opens the store. The embedded one rebuilds its index: about half a second for 100,000 entries. The
+/// schema is brought up to date first, if the settings say so.
 pub async fn open(settings: &StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
-    if let Some(settings) = &settings.postgres {
-        return Ok(Arc::new(postgres::PostgresStore::open(settings).await?));
+    if let Some(postgres) = &settings.postgres {
+        return Ok(Arc::new(postgres::PostgresStore::open(postgres, settings.migrates).await?));
     }
     let settings = settings.clone();
     let path = settings.data_dir.clone();

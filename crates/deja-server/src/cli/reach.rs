@@ -1,8 +1,5 @@
 //! Reaching the data: through the running server if there is one, else by opening the store itself.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,14 +73,11 @@ impl<'a> Reach<'a> {
                 tokio::time::sleep(RESTART_PAUSE).await;
                 continue;
             }
-            if !command.begins() && settings.postgres.is_none() {
+            if !command.begins() {
                 ensure_there(&settings).await?;
             }
-            if settings.postgres.is_some() && self.config.master_key.is_none() {
-                key_directory(&settings.data_dir, command.begins())?;
-            }
             match deja_store::open(&settings).await {
-                Ok(store) => self.here = Some(admin_over(self.config, store).await?),
+                Ok(store) => self.here = Some(admin_over(self.config, &settings, store).await?),
                 // A server that starts holds the lock before it listens.
                 Err(OpenError::Locked { .. }) if tries < LOCK_TRIES => {
                     tries += 1;
@@ -113,39 +107,33 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// Refuses a directory without a deja: what is in a wrong one must not look like an empty deja.
+/// Refuses a place without a deja: what is in a wrong one must not look like an empty deja.
 pub(super) async fn ensure_there(settings: &StoreSettings) -> anyhow::Result<()> {
-    let schema = deja_store::schema_version(settings).await?;
-    let missing = settings.data_dir.display();
-    anyhow::ensure!(
-        schema.found > 0,
-        "there is no deja in {missing}: name its data directory with --data-dir or DEJA_DATA_DIR"
-    );
-    Ok(())
-}
-
-/// PostgreSQL needs no data directory, but the file with the master key stands in one.
-fn key_directory(path: &Path, begins: bool) -> anyhow::Result<()> {
-    if begins {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(|source| OpenError::DataDir { path: path.into(), source })?;
+    if deja_store::schema_version(settings).await?.found > 0 {
+        return Ok(());
     }
-    let missing = path.display();
-    anyhow::ensure!(
-        path.exists(),
-        "set DEJA_MASTER_KEY to the key of this database: there is no directory {missing} (DEJA_DATA_DIR) with a key file"
-    );
-    Ok(())
+    match settings.database()? {
+        Some(server) => anyhow::bail!("there is no deja in {server}: name its database with DEJA_DATABASE_URL"),
+        None => anyhow::bail!(
+            "there is no deja in {}: name its data directory with --data-dir or DEJA_DATA_DIR",
+            settings.data_dir.display()
+        ),
+    }
 }
 
-async fn admin_over(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<Admin> {
+async fn admin_over(
+    config: &Config,
+    settings: &StoreSettings,
+    store: Arc<dyn Store>,
+) -> anyhow::Result<Admin> {
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, &config.data_dir, Arc::new(SystemEntropy), &*store).await?;
+    let vault = Vault::load(key, settings, Arc::new(SystemEntropy), &*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     Ok(admin::over(store, vault, prices, &config.public_url))
 }
 
-/// One reader is enough, and no answer is read twice.
+/// One reader is enough, and no answer is read twice. The schema is left to `deja serve` and `deja db migrate`: servers of the
+/// version before may be on it, and go back to it.
 pub(super) fn settings(config: &Config) -> StoreSettings {
-    StoreSettings { answer_cache_bytes: 0, readers: 1, ..config.store() }
+    StoreSettings { answer_cache_bytes: 0, readers: 1, migrates: false, ..config.store() }
 }

@@ -16,6 +16,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use deja_core::admin::{AdminError, SecretSealer};
 use deja_core::id::{Entropy, EntropyError};
 use deja_core::store::{ProviderConfigs, StoreError};
+use deja_store::StoreSettings;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -48,13 +49,12 @@ impl MasterKey {
         key.map_err(|_| NoMasterKey)
     }
 
-    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there. Where something is `sealed`
-    /// it must be there: a new one opens nothing, and takes the place of the right one in the next backup.
-    pub fn of_directory(directory: &Path, entropy: &dyn Entropy, sealed: bool) -> Result<Self, VaultError> {
+    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there and need not be.
+    pub fn of_directory(directory: &Path, entropy: &dyn Entropy, is_there: bool) -> Result<Self, VaultError> {
         let path = key_file(directory);
         match File::open(&path) {
             Ok(file) => Self::read(file, &path),
-            Err(error) if error.kind() == ErrorKind::NotFound && sealed => Err(VaultError::Missing(path)),
+            Err(error) if error.kind() == ErrorKind::NotFound && is_there => Err(VaultError::Missing(path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::create(directory, &path, entropy),
             Err(error) => Err(VaultError::File(path, error)),
         }
@@ -127,6 +127,13 @@ pub enum VaultError {
         .0.display()
     )]
     Missing(PathBuf),
+    /// PostgreSQL, and no key.
+    #[error(
+        "PostgreSQL needs a master key of yours: set DEJA_MASTER_KEY, on every replica to the same one, and keep it; \
+         openssl rand -hex 32 makes one for a new database (there is no {} either)",
+        .0.display()
+    )]
+    Unset(PathBuf),
     /// The store was sealed with another key.
     #[error(
         "the master key is not the one that the stored secrets are sealed with: set DEJA_MASTER_KEY to that key, \
@@ -157,16 +164,26 @@ impl Vault {
         Self { cipher: XChaCha20Poly1305::new((&*key.0).into()), entropy }
     }
 
-    /// The vault of `store`, under the key of the settings or, without one, of the data directory, which must exist.
+    /// The vault of `store`, which is at `place`, under the key of the settings or, without one, of the data directory, which
+    /// must exist. No key is made where something is sealed already: a new one opens nothing, and takes the place of the
+    /// right one in the next backup. Nor beside PostgreSQL: a data directory that nobody keeps would be its only place.
     pub async fn load<S: ProviderConfigs + ?Sized>(
         setting: Option<&SecretString>,
-        data_dir: &Path,
+        place: &StoreSettings,
         entropy: Arc<dyn Entropy>,
         store: &S,
     ) -> Result<Self, VaultError> {
         let key = match setting {
             Some(text) => MasterKey::parse(text)?,
-            None => MasterKey::of_directory(data_dir, &*entropy, store.key_check().await?.is_some())?,
+            None => {
+                let shared = place.postgres.is_some();
+                let is_there = shared || store.key_check().await?.is_some();
+                let key = MasterKey::of_directory(&place.data_dir, &*entropy, is_there);
+                key.map_err(|error| match error {
+                    VaultError::Missing(path) if shared => VaultError::Unset(path),
+                    error => error,
+                })?
+            }
         };
         let vault = Self::new(&key, entropy);
         vault.verify(store).await?;

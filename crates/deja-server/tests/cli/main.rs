@@ -432,6 +432,12 @@ fn the_schema_is_told_and_brought_up_to_date() {
     assert!(deja.ok(&["db", "status"]).starts_with("sqlite: schema version "));
     deja.ok(&["project", "create", "a"]);
     let database = rusqlite::Connection::open(deja.path().join("deja-data/deja.db")).unwrap();
+    // As an older deja left it, which may have to serve it again.
+    database.execute("DELETE FROM migrations WHERE version = ?1", [current["known"].as_u64()]).unwrap();
+    for arguments in [&["project", "list"][..], &["project", "create", "b"]] {
+        assert!(deja.error(1, arguments).contains("run deja db migrate"), "{arguments:?}");
+    }
+    assert_eq!(status()["state"], "older", "no command of an operator changes that");
     database.execute("INSERT INTO migrations (version) VALUES (999)", []).unwrap();
     assert_eq!(status()["state"], "too_new");
     assert!(deja.ok(&["db", "status"]).contains("run a newer deja"));

@@ -136,11 +136,11 @@ fn answers_that_take_too_much_together_are_refused_and_hits_go_on() {
 /// A query that takes longer than a query may, and what is left of it.
 fn times_out(database: Option<String>) {
     let provider = FakeProvider::start();
-    let builder = Deja::builder().provider(&provider).env("DEJA_QUERY_TIMEOUT_S", "2");
-    let deja = match database {
-        Some(url) => builder.env("DEJA_DATABASE_URL", url).start(),
-        None => builder.start(),
+    let builder = match database {
+        Some(url) => Deja::builder_on(&url, &provider),
+        None => Deja::builder().provider(&provider),
     };
+    let deja = builder.env("DEJA_QUERY_TIMEOUT_S", "2").start();
     let tenant = Tenant::create(&deja, "deadline", &BIG);
     let gate = Gate::default();
     provider.on("deadline", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));

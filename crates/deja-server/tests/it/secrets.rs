@@ -195,7 +195,7 @@ fn assert_says_none(place: &str, text: &str, secrets: &[&str]) {
 fn the_master_key_file_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let provider = FakeProvider::start();
-    let deja = Deja::start(&provider);
+    let deja = Deja::builder().provider(&provider).env("DEJA_DATABASE_URL", "").start();
     let mode = fs::metadata(deja.data().join("master.key")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "{mode:o}");
 }

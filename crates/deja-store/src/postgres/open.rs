@@ -26,10 +26,10 @@ const POOLED: &str = "a pooler gives its connections away after each transaction
 const PATIENCE: Duration = Duration::from_mins(10);
 
 impl PostgresStore {
-    /// Opens the store; brings the schema up to date first.
-    pub(crate) async fn open(settings: &PostgresSettings) -> Result<Self, OpenError> {
+    /// Opens the store; brings the schema up to date first, or refuses an older one.
+    pub(crate) async fn open(settings: &PostgresSettings, migrates: bool) -> Result<Self, OpenError> {
         let server = Server::parse(settings)?;
-        migrated(&server).await?;
+        migrated(&server, migrates).await?;
         let connections = Connections::new(server.clone(), settings)
             .map_err(|error| OpenError::Database { server: server.name(), reason: error.to_string() })?;
         Ok(Self {
@@ -50,7 +50,7 @@ pub(crate) fn check(settings: &PostgresSettings) -> Result<(), OpenError> {
 
 /// Brings the schema up to date.
 pub(crate) async fn migrate(settings: &PostgresSettings) -> Result<SchemaVersion, OpenError> {
-    migrated(&Server::parse(settings)?).await.map(version)
+    migrated(&Server::parse(settings)?, true).await.map(version)
 }
 
 /// The schema that the database has.
@@ -67,19 +67,24 @@ pub(crate) fn name(settings: &PostgresSettings) -> Result<String, OpenError> {
     Server::parse(settings).map(|server| server.name())
 }
 
-async fn migrated(server: &Server) -> Result<Schema, OpenError> {
+async fn migrated(server: &Server, migrates: bool) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
     let unfit = |reason| OpenError::Unfit { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
     if is_pooled(server, &client).await.map_err(failed)? {
         return Err(unfit(POOLED.into()));
     }
+    let before = migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?;
     if let Some(lacking) = lacking(&client).await.map_err(|error| failed(describe(&error)))? {
         // A database that deja has used before is served as it is: its texts have to come out of it first.
-        if migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found == 0 {
+        if before.found == 0 {
             return Err(unfit(lacking));
         }
         tracing::warn!("the database is not fit for deja: {lacking}");
+    }
+    if !migrates && (1..migrations::known()).contains(&before.found) {
+        let SchemaVersion { found, known, .. } = version(before);
+        return Err(OpenError::OlderSchema { database: server.name(), found, known });
     }
     let schema = match timeout(PATIENCE, migrations::migrate(&mut client)).await {
         Ok(migrated) => migrated.map_err(|error| match advice(&error) {

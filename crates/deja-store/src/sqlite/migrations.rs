@@ -40,6 +40,8 @@ const MIGRATIONS: &[(u32, &str)] = &[
 pub(super) enum MigrateError {
     /// Written by a newer program.
     Newer { found: u32, known: u32 },
+    /// Written by an older program, and not to be changed.
+    Older { found: u32, known: u32 },
     /// Anything SQLite says.
     Sqlite(rusqlite::Error),
 }
@@ -76,7 +78,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
+pub(super) fn migrate(connection: &mut Connection, migrates: bool) -> Result<(), MigrateError> {
     if is_empty(connection)? {
         connection.execute_batch(
             "CREATE TABLE migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID",
@@ -85,6 +87,9 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
     let (found, known) = (found(connection)?, known());
     if found > known {
         return Err(MigrateError::Newer { found, known });
+    }
+    if !migrates && (1..known).contains(&found) {
+        return Err(MigrateError::Older { found, known });
     }
     add_functions(connection)?;
     for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {

@@ -44,9 +44,12 @@ impl SqliteStore {
         let says = |error| explain(&path, error);
 
         let mut connection = connect(&path, settings.max_database_bytes).map_err(says)?;
-        migrate(&mut connection).map_err(|error| match error {
+        migrate(&mut connection, settings.migrates).map_err(|error| match error {
             MigrateError::Newer { found, known } => {
                 OpenError::NewerSchema { path: path.clone(), found, known }
+            }
+            MigrateError::Older { found, known } => {
+                OpenError::OlderSchema { database: path.display().to_string(), found, known }
             }
             MigrateError::Sqlite(error) => explain(&path, error),
         })?;

@@ -13,6 +13,7 @@ use deja_core::member::Rank;
 use deja_core::provider::ProviderKind;
 use deja_core::store::{OwnProviders, Probe, Store};
 use deja_core::testing::change;
+use deja_store::{OpenError, StoreSettings, open};
 use half::f16;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::params;
@@ -21,7 +22,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use crate::postgres::Database;
+use crate::postgres::{self, Database};
 use crate::support::{
     NOW, assert_whole, entry, entry_id, near, project, project_id, scope, store_in, vector,
 };
@@ -71,6 +72,27 @@ async fn old_postgres(database: &Database, name: &str) -> Client {
     let id = Uuid::from_bytes(*project_id(1).as_bytes());
     old.execute(sql, &[&id, &settings(), &NOW.as_nanos()]).await.unwrap();
     old
+}
+
+/// Servers of the version before are on it, or may have to be again.
+#[tokio::test]
+async fn an_older_schema_is_left_as_it_is_where_nothing_may_migrate() {
+    let (directory, database) = (tempfile::tempdir().unwrap(), Database::create().await);
+    let _old = old_sqlite(directory.path(), "_sweeps.sql");
+    let _old = old_postgres(&database, "_purges.sql").await;
+    let embedded = StoreSettings { migrates: false, ..StoreSettings::new(directory.path()) };
+    let shared = StoreSettings { postgres: Some(postgres::settings(&database.url)), ..embedded.clone() };
+    for settings in [embedded, shared] {
+        let version = async || deja_store::schema_version(&settings).await.unwrap();
+        let before = version().await;
+        let refused = open(&settings).await.err().unwrap();
+        assert!(matches!(refused, OpenError::OlderSchema { .. }), "{refused}");
+        assert!(refused.to_string().contains("deja db migrate"), "{refused}");
+        assert_eq!(version().await, before);
+        let migrated = deja_store::migrate(&settings).await.unwrap();
+        assert_eq!((before.found + 1, migrated.found), (migrated.known, migrated.known));
+        open(&settings).await.unwrap().close().await.unwrap();
+    }
 }
 
 #[tokio::test]

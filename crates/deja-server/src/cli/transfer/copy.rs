@@ -130,9 +130,8 @@ async fn copy_all(
     (to, target): (&Place, &Arc<dyn Store>),
     sink: &mut Sink,
 ) -> anyhow::Result<Copied> {
-    let key_dir = from.key_directory();
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, key_dir, Arc::new(SystemEntropy), &**source).await.context(Side::Source)?;
+    let vault = Vault::load(key, &from.0, Arc::new(SystemEntropy), &**source).await.context(Side::Source)?;
     let verify = async || {
         vault.verify(&**target).await.map_err(|error| match error {
             VaultError::WrongKey => AdminError::Invalid(OTHER_KEY.into()).into(),
@@ -144,7 +143,7 @@ async fn copy_all(
         verify().await?;
     }
     if config.master_key.is_none() {
-        share_key_file(key_dir, to.key_directory())?;
+        share_key_file(from.key_directory(), to.key_directory())?;
     }
     verify().await?;
 

@@ -104,6 +104,9 @@ impl Builder {
             && !builder.env.iter().any(|(name, _)| name == "DEJA_DATABASE_URL")
         {
             builder = builder.env("DEJA_DATABASE_URL", new_database());
+            if !builder.env.iter().any(|(name, _)| name == "DEJA_MASTER_KEY") {
+                builder = builder.env("DEJA_MASTER_KEY", MASTER_KEY);
+            }
         }
         for (name, value) in env {
             builder = builder.env(name, value);
@@ -124,6 +127,8 @@ impl Builder {
     }
 }
 
+/// A master key that all replicas have.
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 pub const OPENAI_KEY: &str = "sk-test-openai-5f1e0c7a";
 pub const ANTHROPIC_KEY: &str = "sk-ant-test-9b2d44e1";
 pub const GEMINI_KEY: &str = "AIza-test-c03f77d2";
@@ -183,7 +188,7 @@ impl Deja {
         Self::builder()
             .provider(provider)
             .env("DEJA_DATABASE_URL", url)
-            .env("DEJA_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+            .env("DEJA_MASTER_KEY", MASTER_KEY)
     }
 
     /// Where it listens.
