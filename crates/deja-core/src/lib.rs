@@ -45,6 +45,7 @@ pub mod shares;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod throttle;
 pub mod words;
 
 pub use aside::aside;

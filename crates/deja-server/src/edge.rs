@@ -23,12 +23,12 @@ use crate::state::App;
 /// Where Anthropic's SDKs read the name of a request.
 const ANTHROPICS_ID: HeaderName = HeaderName::from_static("request-id");
 /// Causes of refusals that have no line each in the log.
-const TOLD_APART: [&str; 2] = ["overloaded", "provider_down"];
+const TOLD_APART: [&str; 3] = ["overloaded", "provider_down", "unavailable"];
 
 /// Gives the answer its general headers, and the log a line with the request's id. The line is at `info` for what
 /// went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more than the
-/// cache. A refusal because there is too much to do, or because a provider is down, is at `debug` too: they come by the thousand.
-/// The log says every few seconds how many requests were too many, and when a provider's failure began and ended.
+/// cache. A refusal because there is too much to do, or because storage or a provider is down, is at `debug` too: they come by the
+/// thousand. The log says every few seconds how many requests were refused, and when a provider's failure began and ended.
 pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let span = tracing::error_span!("request", request.id = request_id::of(request.extensions()));

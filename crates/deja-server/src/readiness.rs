@@ -44,19 +44,25 @@ impl Readiness {
             let mut latest = self.latest.lock();
             match &*latest {
                 Some(check) if check.holds() => check.clone(),
-                _ => latest.insert(self.begin()).clone(),
+                before => {
+                    let failed = before.as_ref().is_some_and(|before| *before.works.borrow() == Some(false));
+                    latest.insert(self.begin(failed)).clone()
+                }
             }
         };
         check.works.wait_for(Option::is_some).await.is_ok_and(|works| *works == Some(true))
     }
 
-    fn begin(&self) -> Check {
+    /// Begins a check. What it finds is told where it is news: the last one had `failed`, or not.
+    fn begin(&self, failed: bool) -> Check {
         let (ended, works) = watch::channel(None);
         let store = self.store.clone();
         self.tasks.spawn(async move {
             let ready = store.ready().await;
-            if let Err(error) = &ready {
-                tracing::error!(error = %error, "not ready");
+            match &ready {
+                Err(error) if !failed => tracing::error!(error = %error, "not ready"),
+                Ok(()) if failed => tracing::info!("ready again"),
+                _ => {}
             }
             ended.send_replace(Some(ready.is_ok()));
         });

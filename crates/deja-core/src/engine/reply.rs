@@ -18,6 +18,7 @@ use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::provider::{Endpoint, Route};
 use crate::shares::Held;
+use crate::throttle::Throttle;
 
 /// A query: a prompt for a model, and what it asks of the cache.
 #[derive(Clone, Debug)]
@@ -117,7 +118,10 @@ impl Query {
     pub(super) fn or_open<T: Default>(&self, looked: Result<T, QueryError>) -> Result<T, QueryError> {
         match looked {
             Err(error) if self.wire.is_some() => {
-                tracing::warn!(error = %error, "the cache failed: the request goes to its provider");
+                static LINE: Throttle = Throttle::new();
+                if let Some(requests) = LINE.turn() {
+                    tracing::warn!(error = %error, requests, "the cache failed: requests go to their providers");
+                }
                 Ok(T::default())
             }
             looked => looked,

@@ -10,6 +10,7 @@ use deja_core::engine::{Cause, NotAllowed, QueryError};
 use deja_core::provider::{FailureClass, Keyless};
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
+use deja_core::throttle::Throttle;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -109,14 +110,17 @@ impl ApiError {
     }
 
     /// Logs what the client is not told. The one place where failures of requests are logged. That a provider is down was
-    /// said when it began.
+    /// said when it began; while storage is down, a line every few seconds says so and for how many requests.
     pub(super) fn log(&self) {
         match self {
             Self::Provider { code, cause, .. } => {
                 tracing::warn!(error.code = code, "provider call failed: {cause}");
             }
             Self::Unavailable(cause) => {
-                tracing::error!(error.code = "unavailable", "request refused: {cause}");
+                static LINE: Throttle = Throttle::new();
+                if let Some(requests) = LINE.turn() {
+                    tracing::error!(error.code = "unavailable", requests, "refused: {cause}");
+                }
             }
             Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),
             _ => {}
