@@ -5,6 +5,7 @@
 //! name is checked in both). Roots are the public ones, or those in the file `sslrootcert`; where that is
 //! given, `require` checks too.
 
+use std::error::Error as _;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -12,11 +13,16 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio_postgres::Error;
 use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The connection settings in a URL, and how TLS is done.
 pub(super) fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
+    // What is behind the first one would be taken for the host, and shown.
+    if url.matches('@').count() > 1 {
+        return Err("it has more than one '@': write those of the user, the password and parameters as %40".into());
+    }
     let (mut mode, mut roots) = (None, None);
     let url = match url.split_once('?') {
         None => url.to_owned(),
@@ -32,8 +38,7 @@ pub(super) fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
             format!("{address}?{}", rest.join("&"))
         }
     };
-    // The parser's reason may quote the URL, and so the password.
-    let mut config: Config = url.parse().map_err(|_| "it is no PostgreSQL URL".to_owned())?;
+    let mut config: Config = url.parse().map_err(|error| reason(&url, &error))?;
     let checked = match mode {
         None | Some("prefer") => None,
         Some("disable") => {
@@ -47,8 +52,25 @@ pub(super) fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
     if checked.is_some() {
         config.ssl_mode(SslMode::Require);
     }
-    let tls = client(checked == Some(true), roots)?;
+    let roots = roots.map(|path| decoded(path).ok_or("sslrootcert is not UTF-8")).transpose()?;
+    let tls = client(checked == Some(true), roots.as_deref())?;
     Ok((config, MakeRustlsConnect::new(tls)))
+}
+
+/// Why `url` cannot be read. Names of parameters may be told; but what stands before a '=' may be part of a password.
+fn reason(url: &str, error: &Error) -> String {
+    let cause = error.source().map(ToString::to_string);
+    let told = |cause: &String| {
+        ["unknown option", "invalid value"].iter().any(|begin| cause.starts_with(begin))
+            && !url.contains("password=")
+    };
+    cause.filter(told).unwrap_or_else(|| "it is no PostgreSQL URL".to_owned())
+}
+
+/// The value of a parameter without its percent-encoding, as the driver reads those that it knows.
+fn decoded(value: &str) -> Option<String> {
+    let config: Config = format!("postgres://user@?application_name={value}").parse().ok()?;
+    config.get_application_name().map(str::to_owned)
 }
 
 fn client(checked: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
@@ -70,6 +92,9 @@ fn client(checked: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
             for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
                 let certificate = certificate.map_err(unreadable)?;
                 store.add(certificate).map_err(|error| format!("sslrootcert {path}: {error}"))?;
+            }
+            if store.is_empty() {
+                return Err(format!("sslrootcert {path} holds no certificate in PEM"));
             }
         }
     }
@@ -114,5 +139,36 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_postgres::config::Host;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_url_is_told_without_its_password() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = folder.path().join("empty.pem");
+        std::fs::write(&empty, "no certificate\n").unwrap();
+        let empty = format!("postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert={}", empty.display());
+        for (url, wanted) in [
+            ("postgres://deja:hunter2@hush@127.0.0.1:1/deja", "%40"),
+            ("postgres://deja:a@hush?hush=1@127.0.0.1/deja", "%40"),
+            ("postgres://deja:hush@h/deja?sslcert=mine.pem", "`sslcert`"),
+            ("postgres://h/deja?password=a&hush=1", "no PostgreSQL URL"),
+            ("postgres://deja:hush@h/deja?connect_timeout=soon", "`connect_timeout`"),
+            ("postgres://deja:hush@h/deja?sslmode=foo", "sslmode must be"),
+            ("postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert=/not%20there.pem", "/not there.pem"),
+            (&empty, "holds no certificate"),
+        ] {
+            let refused = parse(url).err().unwrap();
+            assert!(refused.contains(wanted) && !refused.contains("hush"), "{url}: {refused}");
+        }
+        for url in ["postgres://deja:hu%40sh@h/deja", "postgres://deja:hu?s/h@h/deja?application_name=me"] {
+            assert_eq!(parse(url).unwrap().0.get_hosts(), [Host::Tcp("h".into())], "{url}");
+        }
     }
 }

@@ -132,6 +132,7 @@ async fn each_mode_takes_what_it_says_and_nothing_else() {
         (Some(&here), format!("sslmode=verify-full&{}", root(&here)), with_tls),
         (Some(&here), format!("sslmode=verify-ca&{}", root(&here)), with_tls),
         (Some(&here), format!("sslmode=require&{}", root(&here)), with_tls),
+        (Some(&here), format!("sslmode=verify-full&{}", root(&here).replace('/', "%2F")), with_tls),
         // Another root, no root but the public ones, another name.
         (Some(&here), format!("sslmode=verify-full&{}", root(&elsewhere)), None),
         (Some(&here), format!("sslmode=require&{}", root(&elsewhere)), None),
