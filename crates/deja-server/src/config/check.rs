@@ -88,6 +88,10 @@ impl Settings {
             return Ok(url_of(listen));
         }
         let url = web_url("public_url", &self.public_url)?;
+        // It stands in links and pages.
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("public_url", "", "a URL without a user and a password"));
+        }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("public_url", &self.public_url, "a URL without '?' and '#'"));
         }
@@ -348,9 +352,9 @@ fn web_url(name: &str, text: &str) -> Result<Url, ConfigError> {
     parse_url(text).ok_or_else(|| wrong(name, text, WEB_URL))
 }
 
-/// The URL in a variable that is none of deja's settings.
+/// The URL in a variable that is none of deja's settings. Not shown: next to it, in the environment, are keys.
 fn foreign_url(variable: &str, text: &str) -> Result<Url, ConfigError> {
-    parse_url(text).ok_or_else(|| ConfigError(format!("{variable} is '{text}', but must be {WEB_URL}")))
+    parse_url(text).ok_or_else(|| ConfigError(format!("{variable} is not valid: it must be {WEB_URL}")))
 }
 
 fn within(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<u64, ConfigError> {

@@ -125,6 +125,8 @@ pub struct Settings {
 
 /// Settings that are never shown.
 const SECRET: [&str; 3] = ["database_url", "master_key", "embedder_api_key"];
+/// Settings that are not shown in a complaint: the value may have a password in it, or be a key in the wrong place.
+const QUIET: [&str; 4] = ["public_url", "prices_url", "otlp_endpoint", "embedder"];
 const FOREIGN: [&str; 14] = [
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY",
     "GOOGLE_API_KEY", "GEMINI_BASE_URL", OTLP_ENDPOINT, "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
@@ -274,7 +276,7 @@ fn check_kind(layered: &config::Config, name: &str, default: &Value) -> Result<(
 /// The one form of a complaint about a value.
 pub(super) fn wrong(name: &str, value: &str, wanted: &str) -> ConfigError {
     let variable = variable_of(name);
-    if SECRET.contains(&name) {
+    if SECRET.contains(&name) || QUIET.contains(&name) {
         return ConfigError(format!("{name} ({variable}) is not valid: it must be {wanted}"));
     }
     let shown: String = value.chars().take(200).flat_map(char::escape_debug).collect();

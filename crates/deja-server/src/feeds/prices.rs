@@ -11,6 +11,8 @@ use deja_core::pricing::{PriceBook, PriceList, PriceSource, PriceTable, PriceTab
 use deja_providers::{Fetched, HttpSettings, PriceFetchError, fetch_prices};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::fs::OpenOptions;
+use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -49,6 +51,7 @@ enum RefreshError {
 /// The last good table as it stands on disk. One file, so that table and ETag cannot come apart.
 #[derive(Serialize, Deserialize)]
 struct Kept<'a> {
+    /// Without what may be secret in it.
     url: String,
     etag: Option<String>,
     fetched_at: Timestamp,
@@ -68,7 +71,7 @@ impl PriceFeed {
             && let Ok(bytes) = std::fs::read(&file)
         {
             match take_kept(&book, is_own, &bytes) {
-                Ok(Some((from, kept))) if from == url.as_str() => etag = kept,
+                Ok(Some((from, kept))) if from == without_secrets(url).as_str() => etag = kept,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(error, "the stored price table is not usable; the compiled-in one stays");
@@ -141,14 +144,14 @@ impl PriceFeed {
         table: &[u8],
     ) -> std::io::Result<()> {
         let table = serde_json::from_slice(table)?;
-        self.write(Kept { url: url.to_string(), etag, fetched_at, table }).await
+        self.write(Kept { url: without_secrets(url).into(), etag, fetched_at, table }).await
     }
 
     /// Keeps that the table was still the newest at `now`, unless another one is on disk.
     async fn keep_confirmed(&self, url: &Url, etag: Option<&str>, now: Timestamp) -> std::io::Result<()> {
         let bytes = tokio::fs::read(&self.file).await?;
         let kept: Kept<'_> = serde_json::from_slice(&bytes)?;
-        if kept.url != url.as_str() || kept.etag.as_deref() != etag {
+        if kept.url != without_secrets(url).as_str() || kept.etag.as_deref() != etag {
             return Ok(());
         }
         self.write(Kept { fetched_at: now, ..kept }).await
@@ -157,7 +160,10 @@ impl PriceFeed {
     /// Written beside and renamed over, so that a crash leaves the old table or the new one.
     async fn write(&self, kept: Kept<'_>) -> std::io::Result<()> {
         let draft = self.file.with_extension("json.new");
-        tokio::fs::write(&draft, serde_json::to_vec(&kept)?).await?;
+        let mut file = OpenOptions::new();
+        let mut file = file.write(true).create(true).truncate(true).mode(0o600).open(&draft).await?;
+        file.write_all(&serde_json::to_vec(&kept)?).await?;
+        file.flush().await?;
         tokio::fs::rename(&draft, &self.file).await
     }
 }
@@ -225,6 +231,7 @@ fn take_kept(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use axum::Router;
@@ -289,7 +296,9 @@ mod tests {
             _ => Ok(WHOLE),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/map.json", listener.local_addr().unwrap());
+        let address = listener.local_addr().unwrap();
+        let (url, shown) =
+            (format!("http://me:hush@{address}/map.json?key=hush"), format!("http://{address}/map.json"));
         let tasks = TaskTracker::new();
         tasks.spawn(axum::serve(listener, Router::new().fallback(source)).into_future());
         let data = tempfile::tempdir().unwrap();
@@ -300,9 +309,12 @@ mod tests {
         while asked.load(Ordering::Relaxed) < 4 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert_eq!(feed.book.current().source.name, url);
+        assert_eq!(feed.book.current().source.name, shown);
         stop.cancel();
         running.await.unwrap();
+        let kept = data.path().join("prices.json");
+        assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!std::fs::read_to_string(&kept).unwrap().contains("hush"));
     }
 
     #[test]
