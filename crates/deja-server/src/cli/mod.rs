@@ -28,7 +28,7 @@ use deja_core::admin::AdminError;
 use deja_store::OpenError;
 use tokio::runtime::Runtime;
 
-use crate::config::{Config, ConfigError, LogFormat, Settings, Sources};
+use crate::config::{self, Config, ConfigError, LogFormat, Settings, Sources};
 use crate::lifecycle::Signals;
 use crate::secrets::vault::VaultError;
 use crate::telemetry;
@@ -39,9 +39,18 @@ const FAILED: u8 = 1;
 
 /// What `main` does, with the arguments and the environment of the process.
 pub fn main() -> ExitCode {
-    let env = std::env::vars_os()
-        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
-        .collect();
+    let mut env = BTreeMap::new();
+    for (name, value) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        match value.into_string() {
+            Ok(value) => drop(env.insert(name, value)),
+            // Another directory, or another key, would be taken for the one that is meant.
+            Err(_) if config::is_known(&name) => {
+                return complain(&format!("{name} is not valid: it must be UTF-8"), WRONG_USAGE).into();
+            }
+            Err(_) => {}
+        }
+    }
     ExitCode::from(run(std::env::args_os(), env, &mut io::stdout()))
 }
 

@@ -216,6 +216,12 @@ pub(crate) fn without_secrets(url: &Url) -> Url {
     url
 }
 
+/// Whether a variable is read: that of a setting, or one of others that deja knows.
+pub(crate) fn is_known(variable: &str) -> bool {
+    let of_setting = |defaults: BTreeMap<String, Value>| defaults.keys().any(|name| variable_of(name) == variable);
+    FOREIGN.contains(&variable) || parse(DEFAULTS, "config.default.toml").is_ok_and(of_setting)
+}
+
 /// The name of a setting in the environment.
 pub(super) fn variable_of(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_uppercase())

@@ -17,7 +17,7 @@ use secrecy::SecretString;
 use url::Url;
 
 pub use layers::{Settings, Sources};
-pub(crate) use layers::{usual_prices_url, without_secrets};
+pub(crate) use layers::{is_known, usual_prices_url, without_secrets};
 
 /// The settings, checked. Empty texts are `None`, times are durations, sizes are bytes.
 #[derive(Clone, Debug)]

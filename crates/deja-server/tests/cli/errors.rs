@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Read as _;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -248,6 +249,17 @@ fn variables_that_are_no_settings_stop_nothing() {
             "deja: unknown variable DEJA_SERVICE_HOST is ignored",
         ]
     );
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_is_refused_where_it_means_something() {
+    let deja = Deja::new();
+    let value = std::ffi::OsStr::from_bytes(b"deja-\xff");
+    for (name, code) in [("DEJA_DATA_DIR", 2), ("OPENAI_API_KEY", 2), ("SOMETHING_ELSE", 0)] {
+        let output = deja.command(&["config", "check"]).env(name, value).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.contains(name)), (Some(code), code == 2), "{said}");
+    }
 }
 
 #[test]
