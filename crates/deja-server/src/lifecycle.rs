@@ -27,6 +27,7 @@ use crate::config::{Config, ConnectionSettings};
 use crate::descriptors;
 use crate::format::to_second;
 use crate::listener::{self, ListenerLimits};
+use crate::state::App;
 use crate::telemetry::{Metrics, Present};
 use crate::wiring::{self, Wired};
 use crate::{jobs, routes, telemetry};
@@ -101,8 +102,8 @@ impl Server {
         let wired = wiring::wire(&config, upstream.clone(), leaving.clone(), cut.clone()).await?;
         let collected = metrics.as_ref().map(|(_, handle)| handle.clone());
         if let Some((metrics, handle)) = metrics {
-            let (counted, engine) = (wired.metrics.clone(), wired.app.engine().clone());
-            let text = move || scraped(handle.clone(), counted.clone(), engine.clone());
+            let (counted, app) = (wired.metrics.clone(), wired.app.clone());
+            let text = move || scraped(handle.clone(), counted.clone(), app.clone());
             let router = Router::new()
                 .route("/metrics", get(text))
                 .fallback(async || ApiError::NotFound)
@@ -241,9 +242,11 @@ fn limits(settings: &ConnectionSettings) -> ListenerLimits {
     }
 }
 
-/// All metrics, as text. The database knows how far an index is: it is asked when somebody reads the metrics.
-async fn scraped(metrics: PrometheusHandle, counted: Arc<Metrics>, engine: Engine) -> String {
-    let store = engine.store();
+/// All metrics, as text. The database knows how far an index is, and whether it works: it is asked when somebody reads the
+/// metrics.
+async fn scraped(metrics: PrometheusHandle, counted: Arc<Metrics>, app: Arc<App>) -> String {
+    let (engine, store) = (app.engine(), app.engine().store());
+    telemetry::ready(!app.is_leaving() && app.readiness().storage_works().await);
     match store.index_build().await {
         Ok(done) => telemetry::index_build(done),
         Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),

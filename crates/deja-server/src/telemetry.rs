@@ -55,6 +55,7 @@ const ENTRIES: &str = "deja_entries";
 const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
 const INDEX_BUILD: &str = "deja_index_build_ratio";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
+const READY: &str = "deja_ready";
 const BUILD: &str = "deja_build_info";
 
 /// Begins to collect metrics. Without this call they cost nothing and go nowhere.
@@ -91,6 +92,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     );
     describe_gauge!(INDEX_BUILD, "How much of the index is there while it is built or loaded; 1 otherwise.");
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
+    describe_gauge!(READY, "Whether deja is ready, as /readyz says it: 1 or 0.");
     describe_gauge!(BUILD, "Always 1; its label is the version that runs.");
     gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     process().describe();
@@ -154,6 +156,11 @@ pub fn render(metrics: &PrometheusHandle, counted: &Metrics, present: &Present) 
         }
     });
     metrics.render() + &now.handle().render()
+}
+
+/// Tells whether deja is ready.
+pub fn ready(is_ready: bool) {
+    gauge!(READY).set(f64::from(u8::from(is_ready)));
 }
 
 /// Sets the gauges that nothing sets as their value changes.

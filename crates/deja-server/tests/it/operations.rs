@@ -205,7 +205,14 @@ fn what_is_answered_while_the_server_stops_is_counted_also_if_it_is_killed() {
 #[test]
 fn a_replica_leaves_before_it_stops() {
     let provider = FakeProvider::start();
-    let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_DELAY_S", "3600").start();
+    let port = free_port();
+    let mut deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_SHUTDOWN_DELAY_S", "3600")
+        .env("DEJA_METRICS_LISTEN", format!("127.0.0.1:{port}"))
+        .start();
+    let ready = |value: u8| metrics(port).lines().any(|line| line == format!("deja_ready {value}"));
+    assert!(ready(1));
     let tenant = Tenant::create(&deja, "leaving", &[]);
     let mut open = Connection::open(deja.address()).unwrap();
     let request = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes();
@@ -213,6 +220,7 @@ fn a_replica_leaves_before_it_stops() {
     deja.signal("TERM");
     eventually("it is not ready any more", || deja.get("/readyz").status == 503);
     assert_eq!(deja.get("/readyz").header("x-deja-error"), Some("unavailable"));
+    assert!(ready(0));
     // New requests are answered, on old connections and on new ones, and each connection ends with its answer.
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
     let last = open.ask(&request("/livez"));
