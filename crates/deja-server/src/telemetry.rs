@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use deja_core::store::StaleCount;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
-use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{
+    BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{LevelFilter, ParseError};
 
@@ -58,13 +60,21 @@ const PRICE_AGE: &str = "deja_price_table_age_seconds";
 const READY: &str = "deja_ready";
 const BUILD: &str = "deja_build_info";
 
-/// Begins to collect metrics. Without this call they cost nothing and go nowhere.
-pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
+/// What collects metrics, with the bounds of its histograms. A call of a provider takes seconds to minutes, everything else far
+/// less.
+fn recorder() -> Result<PrometheusRecorder, BuildError> {
     let seconds =
         [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
-    let recorder = PrometheusBuilder::new()
+    let of_calls = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 180.0];
+    let builder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)?
-        .build_recorder();
+        .set_buckets_for_metric(Matcher::Full(UPSTREAM_SECONDS.into()), &of_calls)?;
+    Ok(builder.build_recorder())
+}
+
+/// Begins to collect metrics. Without this call they cost nothing and go nowhere.
+pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
+    let recorder = recorder()?;
     let handle = recorder.handle();
     let _already_set = metrics::set_global_recorder(recorder);
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
@@ -212,6 +222,23 @@ mod tests {
         for metric in all() {
             assert!(named(page).contains(&metric), "metrics.md does not name {metric}");
             assert!(named(dashboard).contains(&metric), "grafana.json does not show {metric}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_a_provider_has_buckets_of_its_own() {
+        let recorder = recorder().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            histogram!(UPSTREAM_SECONDS).record(20.0);
+            histogram!(SEARCH_SECONDS).record(0.0002);
+        });
+        let text = recorder.handle().render();
+        for line in [
+            format!("{UPSTREAM_SECONDS}_bucket{{le=\"15\"}} 0"),
+            format!("{UPSTREAM_SECONDS}_bucket{{le=\"30\"}} 1"),
+            format!("{SEARCH_SECONDS}_bucket{{le=\"0.00025\"}} 1"),
+        ] {
+            assert!(text.lines().any(|told| told == line), "no {line} in\n{text}");
         }
     }
 
