@@ -1,6 +1,6 @@
 //! The command line: reads arguments and settings, does one thing, and ends with an exit code.
 //!
-//! 0 is fine, 2 is wrong usage or configuration, 1 anything else. What goes wrong is one line on standard
+//! 0 is fine, 2 is wrong usage or configuration, or a database that this program cannot work on, 1 anything else. What goes wrong is one line on standard
 //! error that begins with `deja: `.
 
 mod admin;
@@ -286,14 +286,22 @@ fn say(text: &str) {
     let _nowhere_to_complain = writeln!(io::stderr(), "deja: {line}");
 }
 
-/// The exit code of an error: whether any of its causes is a matter of usage or settings.
+/// The exit code of an error: whether any of its causes is a matter of usage, settings or a database that stays as it is. A
+/// supervisor does not start deja again after that.
 fn code_of(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.chain().any(|cause| {
         cause.is::<ConfigError>()
             || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_) | AdminError::Setting { .. }))
             || match cause.downcast_ref() {
                 Some(OpenError::DataDir { source, .. }) => is_of_settings(source),
-                other => matches!(other, Some(OpenError::DatabaseUrl { .. })),
+                Some(
+                    OpenError::DatabaseUrl { .. }
+                    | OpenError::Foreign { .. }
+                    | OpenError::NewerSchema { .. }
+                    | OpenError::NewerDatabase { .. }
+                    | OpenError::Unfit { .. },
+                ) => true,
+                _ => false,
             }
             || match cause.downcast_ref() {
                 Some(VaultError::File(_, source)) => is_of_settings(source),
@@ -306,7 +314,10 @@ fn code_of(error: &anyhow::Error) -> u8 {
 /// Whether a file cannot be used until somebody changes a setting or rights. A disk that is full, or mounted late, is
 /// worth another try.
 fn is_of_settings(error: &io::Error) -> bool {
-    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, PermissionDenied};
+    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     // AlreadyExists is said where a directory is to be made and a file is.
-    matches!(error.kind(), PermissionDenied | AlreadyExists | NotADirectory | IsADirectory)
+    matches!(
+        error.kind(),
+        PermissionDenied | AlreadyExists | NotADirectory | IsADirectory | ReadOnlyFilesystem
+    )
 }

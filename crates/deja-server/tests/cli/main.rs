@@ -441,7 +441,16 @@ fn the_schema_is_told_and_brought_up_to_date() {
     database.execute("INSERT INTO migrations (version) VALUES (999)", []).unwrap();
     assert_eq!(status()["state"], "too_new");
     assert!(deja.ok(&["db", "status"]).contains("run a newer deja"));
-    assert!(deja.error(1, &["project", "list"]).contains("run a newer deja"));
+    // Trying again does not help: code 2 keeps a supervisor from it.
+    for arguments in [&["project", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        assert!(deja.error(2, arguments).contains("run a newer deja"));
+    }
+    let other = deja.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let foreign = rusqlite::Connection::open(other.join("deja.db")).unwrap();
+    foreign.execute_batch("CREATE TABLE dashboards (id INTEGER)").unwrap();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data-dir", "other"];
+    assert!(deja.error(2, &serve).contains("not one of deja"));
 }
 
 #[test]
