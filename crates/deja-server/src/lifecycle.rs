@@ -60,7 +60,7 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
     {
         tracing::warn!(%error, "the link for the first operator still works");
     }
-    server.stop().await
+    server.stop(&mut signals).await
 }
 
 /// A server that runs.
@@ -196,8 +196,8 @@ impl Server {
         }
     }
 
-    /// Stops: no new connections, requests under way get until the deadline, counts are written.
-    pub async fn stop(self) -> anyhow::Result<()> {
+    /// Stops: no new connections, requests under way get until the deadline or another signal, counts are written.
+    pub async fn stop(self, signals: &mut Signals) -> anyhow::Result<()> {
         tracing::info!("shutting down");
         self.stop.cancel();
         self.listeners.close();
@@ -207,8 +207,13 @@ impl Server {
             self.listeners.wait().await;
             self.upstream.wait().await;
         };
-        if tokio::time::timeout(self.config.connection.shutdown_timeout, drained()).await.is_err() {
-            tracing::warn!("the shutdown deadline passed; requests under way are cut");
+        tokio::select! {
+            biased;
+            () = drained() => {}
+            () = tokio::time::sleep(self.config.connection.shutdown_timeout) => {
+                tracing::warn!("the shutdown deadline passed; requests under way are cut");
+            }
+            _ = signals.next() => tracing::warn!("another signal; requests under way are cut"),
         }
         self.cut.cancel();
         if tokio::time::timeout(CUT, drained()).await.is_err() {

@@ -62,7 +62,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool, out: &mut dyn Writ
         shown = show(&server, exit_after, out) => shown,
         _ = signals.next() => Ok(()),
     };
-    server.stop().await?;
+    server.stop(&mut signals).await?;
     shown
 }
 

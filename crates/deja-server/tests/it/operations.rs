@@ -305,6 +305,22 @@ fn a_connection_between_requests_is_kept_longer_than_a_head_may_take() {
     }
 }
 
+/// Whoever is in a hurry says it twice: nothing is waited for then.
+#[test]
+fn another_signal_cuts_what_is_under_way() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_TIMEOUT_S", "3600").start();
+    provider.on("operations-hurry", Reaction::Hang);
+    let query = json!({"prompt": "operations-hurry", "model": MODEL});
+    let mut waiting = Tenant::create(&deja, "hurry", &[]).begin(&query);
+    provider.wait_for_calls("operations-hurry", 1);
+    deja.signal("INT");
+    deja.until_logged("shutting down", 1);
+    deja.signal("INT");
+    assert_eq!(waiting.receive().map(|cut| cut.status).unwrap_or(503), 503);
+    assert_eq!(deja.wait().code(), Some(0), "{}", deja.log());
+}
+
 #[test]
 fn an_interrupt_ends_it_in_order_too() {
     let provider = FakeProvider::start();
