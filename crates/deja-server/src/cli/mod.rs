@@ -114,7 +114,11 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         }
         _ => false,
     };
-    for warning in sources.warnings()? {
+    let mut warnings = sources.warnings()?;
+    if let (Task::Serve | Task::Config(ConfigTask::Check), Ok(config)) = (&task, &config) {
+        warnings.extend(config.warnings());
+    }
+    for warning in warnings {
         if json {
             tracing::warn!("{warning}");
         } else {

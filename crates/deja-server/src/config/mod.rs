@@ -207,6 +207,22 @@ impl Config {
         }
     }
 
+    /// What is valid, and most likely not meant: a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let (query, call) = (self.request.timeout.as_secs(), self.upstream.total_timeout.as_secs());
+        let late = (call >= query).then(|| {
+            format!(
+                "upstream_total_timeout_s ({call}) is not below query_timeout_s ({query}): queries end with query_timeout \
+                 before deja gives up a call of their provider"
+            )
+        });
+        let all = self.trusted_proxies.iter().filter(|network| network.prefix_len() == 0);
+        let all = all.map(|network| {
+            format!("trusted_proxies has {network}: whoever reaches deja can pretend to have any address")
+        });
+        late.into_iter().chain(all).collect()
+    }
+
     /// Where the data is kept.
     pub fn store(&self) -> StoreSettings {
         StoreSettings {

@@ -467,6 +467,20 @@ fn settings_are_checked_and_printed() {
 }
 
 #[test]
+fn settings_that_are_hardly_meant_are_told_of() {
+    let warned = |deja: Deja| String::from_utf8(deja.run(&["config", "check"]).stderr).unwrap();
+    assert_eq!(warned(Deja::new().env("DEJA_TRUSTED_PROXIES", "10.0.0.0/8")), "");
+    for (name, value, wanted) in [
+        ("DEJA_QUERY_TIMEOUT_S", "180", "upstream_total_timeout_s (180) is not below query_timeout_s (180)"),
+        ("DEJA_TRUSTED_PROXIES", "10.0.0.1,0.0.0.0/0", "trusted_proxies has 0.0.0.0/0: "),
+        ("DEJA_TRUSTED_PROXIES", "::/0", "trusted_proxies has ::/0: "),
+    ] {
+        let said = warned(Deja::new().env(name, value));
+        assert!(said.starts_with(&format!("deja: {wanted}")) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
 fn what_is_kept_is_for_its_owner_only() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
