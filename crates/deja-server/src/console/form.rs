@@ -96,6 +96,11 @@ pub(super) fn with_lf<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stri
     String::deserialize(deserializer).map(|text| text.replace("\r\n", "\n"))
 }
 
+/// A ticked box is sent, with any value. A box that is not ticked is not sent.
+pub(super) fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    String::deserialize(deserializer).map(|_| true)
+}
+
 /// What is wrong with one field of a form, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {

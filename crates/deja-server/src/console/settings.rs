@@ -19,10 +19,9 @@ use super::cache::entries_of;
 use super::error::ConsoleError;
 use super::filled::{self, Touched};
 use super::flash::Flash;
-use super::form::{Form, Path, Problem, at, number, number_of};
+use super::form::{Form, Path, Problem, at, checked, number, number_of};
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
-use super::providers::checked;
 use super::wires::{Group, WiresForm};
 use crate::format;
 
@@ -89,7 +88,7 @@ pub(super) struct SettingsForm {
     guard_budget: Option<String>,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
-    /// The fields whose losses are meant.
+    /// The fields whose losses are meant, each with the value that was asked about.
     let_go: Vec<String>,
     /// What the form was filled with, sealed.
     before: String,
@@ -255,9 +254,15 @@ async fn losses(visit: &Visit, project: &Project, patch: &ProjectPatch) -> Resul
 }
 
 impl SettingsForm {
+    /// What confirms the loss by this field: a lower value that is typed later may delete more, and is asked about anew.
+    fn consent(&self, field: &str) -> String {
+        let (_, _, value) = self.told(field);
+        format!("{field}={}", value.trim())
+    }
+
     /// Whether what this field would delete is meant to go.
     fn lets_go(&self, field: &str) -> bool {
-        self.let_go.iter().any(|name| name == field)
+        self.let_go.contains(&self.consent(field))
     }
 
     /// What a project has set.

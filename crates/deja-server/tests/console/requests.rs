@@ -389,7 +389,7 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     assert!(page.one("#request_texts_days-problem").contains("at most 30 days"), "{}", page.text());
     let page = member.post(place, &set("50001", "1")).await;
     assert!(page.one("#request_log-problem").contains("at most 50000"), "{}", page.text());
-    member.submit(place, &[&set("0", "0")[..], &[("let_go", "request_log")]].concat()).await;
+    member.submit(place, &[&set("0", "0")[..], &[("let_go", "request_log=0")]].concat()).await;
     let page = member.get("/console/p/furnished/requests").await;
     assert!(page.text().contains("logs no requests") && page.all(ROWS).is_empty(), "{}", page.text());
     let asked = [("asked", ASKED)];
