@@ -148,7 +148,10 @@ async fn compared(
         let before = before.as_mut().and_then(Iterator::next).map(|(_, value, _)| value);
         told.push(Figure { what, value, sub, before });
     }
-    if let Some((what, value, sub)) = guard_model(visit, project, &asked.span).await? {
+    // It is counted for the whole project only.
+    if asked.slice == Slice::default()
+        && let Some((what, value, sub)) = guard_model(visit, project, &asked.span).await?
+    {
         told.push(Figure { what, value, sub, before: None });
     }
     Ok(told)

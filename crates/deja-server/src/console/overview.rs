@@ -3,6 +3,7 @@
 use askama::Template;
 use deja_core::admin::projects;
 use deja_core::analytics::{Slice, Step, Totals};
+use deja_core::api_key::KeyStatus;
 use deja_core::project::Project;
 
 use super::client::Origin;
@@ -53,7 +54,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
     }
     let entries = store.count(project.id).await?;
     let keys = store.keys(project.id).await?;
-    let has_keys = keys.iter().any(|(key, _)| key.revoked.is_none());
+    let has_keys = keys.iter().any(|(key, _)| key.status(visit.now()) == KeyStatus::Active);
     let was_asked = keys.iter().any(|(_, usage)| usage.requests > 0) || week.requests() > 0;
     // Who was quiet for a week had hits before, perhaps.
     let had_hits = week.hits() > 0 || (was_asked && hits_ever(&visit, &project).await? > 0);

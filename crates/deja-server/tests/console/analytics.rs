@@ -8,11 +8,13 @@ use std::time::Duration;
 use deja_core::analytics::{
     ContextKey, EntryHits, Outcome, Placed, RefusedFor, Surface, UsageBatch, UsageEvent,
 };
+use deja_core::api_key::ApiKey;
 use deja_core::cache::{Frame, Kind, Parameters, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Project;
+use deja_core::testing;
 use deja_wire::Wire;
 
 use crate::util::{Browser, Page, World};
@@ -416,6 +418,12 @@ async fn the_first_steps_go_away_when_they_are_done() {
     let (world, _, mut member) = World::with_project("New", Role::Owner).await;
     let done =
         |page: &Page| page.all("#checklist li").iter().map(|step| step.ends_with("Done")).collect::<Vec<_>>();
+    assert_eq!(done(&member.get("/console/p/new").await), [false; 4]);
+    // A key whose time is over is none.
+    let new = world.reload("new").await;
+    let brief = testing::key(7, new.id, new.created);
+    let brief = ApiKey { expires: Some(brief.created), ..brief };
+    world.wired.store.create_key(&brief, &testing::change()).await.unwrap();
     assert_eq!(done(&member.get("/console/p/new").await), [false; 4]);
     let (project, event) = furnished(&world).await;
     assert_eq!(done(&member.get("/console/p/furnished").await), [true, false, false, false]);

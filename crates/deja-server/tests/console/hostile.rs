@@ -30,6 +30,11 @@ fn harmless(page: &Page, path: &str) {
         assert!(!link.to_ascii_lowercase().starts_with("javascript:"), "{path}: {link}");
     }
     assert!(!page.body.contains("49{%"), "{path}");
+    // The break behind these is dropped, so that it must not be the text's.
+    for opened in ["<textarea", "<pre class=\"text"] {
+        let texts = page.body.split(opened).skip(1).map(|rest| rest.split_once('>').unwrap().1);
+        assert!(texts.into_iter().all(|text| text.starts_with('\n')), "{path}: {opened}");
+    }
 }
 
 #[tokio::test]
@@ -53,7 +58,7 @@ async fn no_text_of_a_stranger_becomes_markup() {
         harmless(&entry_page, "entry");
         for path in [
             "", "/keys", "/analytics", "/cache", "/cache/purge", "/playground", "/playground/chat",
-            "/providers", "/settings", "/delete",
+            "/providers", "/providers/new", "/settings", "/delete",
         ] {
             harmless(&owner.get(&at(path)).await, path);
         }

@@ -137,6 +137,8 @@ async fn what_the_guards_model_cost_is_a_figure() {
     }
     let page = member.get("/console/p/furnished/analytics?range=7d").await;
     assert_eq!(figure(&page, name), ("$0.00300".into(), format!("2 questions, {told}")));
+    let page = member.get("/console/p/furnished/analytics?range=7d&model=other").await;
+    assert!(!page.all(".figures dt").iter().any(|found| found == name), "it is not told by model");
     let day = |days_ago| {
         let begins = jiff::Timestamp::from_second((today - days_ago) * 86_400).unwrap();
         begins.strftime("%Y-%m-%dT%H:%M").to_string()
