@@ -60,6 +60,18 @@ pub struct ProviderPatch {
     pub allow_private: Option<bool>,
 }
 
+impl ProviderPatch {
+    /// Whether it changes nothing.
+    pub const fn is_empty(&self) -> bool {
+        let Self { kind, base_url, models, secret, allow_private } = self;
+        kind.is_none()
+            && base_url.is_none()
+            && models.is_none()
+            && secret.is_none()
+            && allow_private.is_none()
+    }
+}
+
 /// Adds a provider of the project's own. One in a private network is for owners of deja.
 pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, AdminError> {
     let project = by.project(&new.project).await?;
@@ -99,9 +111,7 @@ pub async fn set(
     name: &str,
     patch: ProviderPatch,
 ) -> Result<ProviderConfig, AdminError> {
-    let ProviderPatch { kind, base_url, models, secret, allow_private } = &patch;
-    if kind.is_none() && base_url.is_none() && models.is_none() && secret.is_none() && allow_private.is_none()
-    {
+    if patch.is_empty() {
         return Err(AdminError::Invalid("there is nothing to change: name at least one part".into()));
     }
     let by = &by.alone().await?;

@@ -1,6 +1,7 @@
-//! What a form of settings was filled with. Only what was touched is saved, and not silently over what was changed meanwhile.
+//! What a form was filled with. Only what was touched is saved, and not silently over what was changed meanwhile.
 
-use deja_core::admin::projects::ProjectPatch;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, from_value};
 
 use super::error::ConsoleError;
@@ -18,18 +19,18 @@ pub(super) struct Touched {
 }
 
 /// For a hidden field of a form that is filled with these settings.
-pub(super) fn seal(visit: &Visit, filled: &ProjectPatch) -> Result<String, ConsoleError> {
+pub(super) fn seal(visit: &Visit, filled: &impl Serialize) -> Result<String, ConsoleError> {
     visit.seal_filled(BEFORE, filled)
 }
 
 /// The settings of a form that are not the ones it was filled with: what was not touched is left as it is, because
-/// somebody else may have changed it since. `now` is what the project has.
-pub(super) fn touched(
+/// somebody else may have changed it since. `now` is what is set.
+pub(super) fn touched<T: Serialize + DeserializeOwned>(
     visit: &Visit,
-    patch: ProjectPatch,
+    patch: T,
     before: &str,
-    now: &ProjectPatch,
-) -> Result<(ProjectPatch, Touched), ConsoleError> {
+    now: &T,
+) -> Result<(T, Touched), ConsoleError> {
     let Some(before) = visit.open_filled::<Map<String, Value>>(BEFORE, before) else {
         return Ok((patch, Touched { names: Vec::new(), overtaken: Vec::new() }));
     };
@@ -40,7 +41,7 @@ pub(super) fn touched(
     Ok((from_value(Value::Object(wanted)).map_err(ConsoleError::failed)?, touched))
 }
 
-fn values(patch: &ProjectPatch) -> Result<Map<String, Value>, ConsoleError> {
+fn values(patch: &impl Serialize) -> Result<Map<String, Value>, ConsoleError> {
     serde_json::to_value(patch).and_then(from_value).map_err(ConsoleError::failed)
 }
 
@@ -63,7 +64,7 @@ impl Touched {
         Self { names, overtaken }
     }
 
-    /// What the form has in this setting: what was typed if it was touched, and otherwise what the project has now.
+    /// What the form has in this setting: what was typed if it was touched, and otherwise what is set now.
     pub(super) fn or_now<T>(&self, name: &str, typed: T, now: T) -> T {
         if self.names.iter().any(|touched| touched == name) { typed } else { now }
     }

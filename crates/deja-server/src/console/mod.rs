@@ -37,6 +37,7 @@ mod paging;
 mod playground;
 mod prices;
 mod projects;
+mod provider_form;
 mod providers;
 mod purge;
 mod quality;

@@ -1,16 +1,13 @@
 //! Providers and models: the built-in families with the state of their credentials, and the project's own.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use askama::Template;
-use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
-use deja_core::admin::{AdminError, Hidden};
+use deja_core::admin::providers;
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, Keyless, ProviderConfig, ProviderKind, Providers as _, Route};
-use deja_core::store::Admission;
-use deja_providers::{Family, UrlError, check_url};
+use deja_core::provider::{Endpoint, Keyless, ProviderConfig, ProviderKind, Route};
+use deja_providers::Family;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -19,7 +16,6 @@ use super::flash::Flash;
 use super::form::{Form, Path, Problem};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::prices::{Price, shown};
-use super::settings::UNCHANGED;
 use crate::format;
 
 /// What snippets and forms name where no other model is known.
@@ -189,7 +185,7 @@ impl Models {
 }
 
 /// A kind's name for people.
-fn title(kind: ProviderKind) -> &'static str {
+pub(super) fn title(kind: ProviderKind) -> &'static str {
     match kind {
         ProviderKind::OpenAi => "OpenAI-compatible",
         ProviderKind::Anthropic => "Anthropic",
@@ -197,125 +193,8 @@ fn title(kind: ProviderKind) -> &'static str {
     }
 }
 
-/// What a kind calls, and which base URL it wants for that.
-fn explained(kind: ProviderKind) -> &'static str {
-    match kind {
-        ProviderKind::OpenAi => {
-            "chat completions, as most gateways and model servers have them. Base URL up to and with /v1, such as \
-             https://llm.example.com/v1; /chat/completions is put behind it."
-        }
-        ProviderKind::Anthropic => {
-            "the Messages API. Base URL without /v1, such as https://llm.example.com; /v1/messages is put behind it."
-        }
-        ProviderKind::Gemini => {
-            "generateContent. Base URL without /v1beta, such as https://llm.example.com; /v1beta/models/… is put \
-             behind it."
-        }
-    }
-}
-
-#[derive(Template)]
-#[template(path = "provider_form.html")]
-struct FormPage {
-    frame: Frame,
-    slug: String,
-    form: ProviderForm,
-    editing: bool,
-    /// What the box says that allows a private network.
-    private: &'static str,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ProviderForm {
-    name: String,
-    kind: Option<ProviderKind>,
-    base_url: String,
-    /// One a line.
-    models: String,
-    secret: String,
-    /// A secret that was typed before, sealed.
-    kept: String,
-    #[serde(deserialize_with = "checked")]
-    allow_private: bool,
-}
-
-/// A ticked box is sent, with any value. A box that is not ticked is not sent.
-pub(super) fn checked<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    String::deserialize(deserializer).map(|_| true)
-}
-
-impl ProviderForm {
-    fn kind(&self) -> ProviderKind {
-        self.kind.unwrap_or_default()
-    }
-
-    /// The kinds, as the form offers them.
-    #[expect(clippy::unused_self, reason = "templates call methods")]
-    fn kinds(&self) -> [(ProviderKind, &'static str, &'static str); 3] {
-        ProviderKind::ALL.map(|kind| (kind, title(kind), explained(kind)))
-    }
-
-    fn models(&self) -> Vec<String> {
-        self.models
-            .split(['\n', ','])
-            .map(str::trim)
-            .filter(|model| !model.is_empty())
-            .map(str::to_owned)
-            .collect()
-    }
-
-    /// The secret that is typed, or else the secret that was typed before something else was found wrong.
-    fn secret(&self, visit: &Visit) -> Option<String> {
-        let typed = Some(self.secret.trim().to_owned()).filter(|secret| !secret.is_empty());
-        typed.or_else(|| visit.open(SECRET, &self.kept))
-    }
-}
-
-/// The parts of a provider that have a field of the same name.
-const FIELDS: [&str; 4] = ["name", "base_url", "models", "secret"];
-/// What is sealed between two forms.
-const SECRET: &str = "a provider's secret";
-/// What allows a private network, as the form calls it.
-const PRIVATE: &str = "May stand in a private network";
-
-fn form_page(visit: &Visit, project: &Project, form: ProviderForm, editing: bool) -> FormPage {
-    let mut frame = visit.frame_in(project, "", "Providers");
-    frame.title = if editing { format!("Edit {}", form.name) } else { "Add provider".into() };
-    FormPage { frame, slug: project.slug.to_string(), form, editing, private: PRIVATE }
-}
-
-/// The form again, with what is wrong with it.
-fn again(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, error: AdminError) -> Answer {
-    let mut problem = Problem::at(error, &FIELDS)?;
-    let asked = check_url(form.base_url.trim(), form.allow_private);
-    if problem.field == "base_url" && matches!(asked, Err(UrlError::Private | UrlError::Https)) {
-        let who = if visit.is_owner() { "Tick" } else { "An owner can tick" };
-        problem.text = format!("{}. {who} “{PRIVATE}” to allow it.", problem.text);
-    }
-    // A secret goes in and never out: what the form gets back can be read by the server alone.
-    let secret = form.secret(visit).filter(|_| problem.field != "secret");
-    let kept = secret.map(|secret| visit.seal(SECRET, &secret)).transpose()?.unwrap_or_default();
-    let page = form_page(visit, project, ProviderForm { secret: String::new(), kept, ..form }, editing);
-    Ok(visit.again(&FormPage { frame: page.frame.complaining_at(Some(problem)), ..page }))
-}
-
-/// What to tell after a provider was saved: its URL, if another one was typed, and what the provider takes over.
-fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> String {
-    let mut text = how.to_owned();
-    if typed.trim().trim_end_matches('/') != provider.base_url {
-        text = format!("{text} Its base URL is {}: what is asked is put behind it.", provider.base_url);
-    }
-    let family = |model: &&String| !visit.console.admin.prices.provider_of(model).is_empty();
-    let taken: Vec<String> = provider.models.iter().filter(family).cloned().collect();
-    if let Some(taken) = format::listed(&taken) {
-        text = format!("{text} In this project it answers for {taken} in place of the built-in provider.");
-    }
-    format!("{text} Test it now.")
-}
-
 /// What becomes of queries for models that no provider of the project's own answers any more.
-fn without(visit: &Visit, models: &[String], when: &str) -> String {
+pub(super) fn without(visit: &Visit, models: &[String], when: &str) -> String {
     let registry = &visit.console.app.providers().registry;
     let mut left = models.to_vec();
     let mut told = Vec::new();
@@ -339,80 +218,6 @@ fn without(visit: &Visit, models: &[String], when: &str) -> String {
     told.join(" ")
 }
 
-/// `GET /console/p/{slug}/providers/new`.
-pub(super) async fn new(visit: Visit) -> Answer {
-    let project = visit.project()?;
-    Ok(visit.page(&form_page(&visit, &project, ProviderForm::default(), false)))
-}
-
-/// `POST /console/p/{slug}/providers/new`.
-pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form<ProviderForm>) -> Answer {
-    let project = visit.project()?;
-    let new = NewProvider {
-        project: slug.clone(),
-        name: form.name.trim().to_owned(),
-        kind: form.kind(),
-        base_url: form.base_url.trim().to_owned(),
-        models: form.models(),
-        secret: form.secret(&visit).map(Hidden::from),
-        allow_private: form.allow_private,
-    };
-    match providers::add(&visit.acting(), new).await {
-        Ok(provider) => {
-            let text = saved(&visit, "The provider is added.", &form.base_url, &provider);
-            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(text))
-        }
-        Err(error) => again(&visit, &project, form, false, error),
-    }
-}
-
-/// `GET /console/p/{slug}/providers/own/{name}`.
-pub(super) async fn edit(visit: Visit, Path((_, name)): Path<(String, String)>) -> Answer {
-    let project = visit.project()?;
-    let provider = find(&visit, &project, &name).await?;
-    let form = ProviderForm {
-        name: provider.name,
-        kind: Some(provider.kind),
-        base_url: provider.base_url,
-        models: provider.models.join("\n"),
-        allow_private: provider.allow_private,
-        ..ProviderForm::default()
-    };
-    Ok(visit.page(&form_page(&visit, &project, form, true)))
-}
-
-/// `POST /console/p/{slug}/providers/own/{name}`.
-pub(super) async fn save(
-    visit: Visit,
-    Path((slug, name)): Path<(String, String)>,
-    Form(mut form): Form<ProviderForm>,
-) -> Answer {
-    let project = visit.project()?;
-    let stored = find(&visit, &project, &name).await?;
-    form.name.clone_from(&stored.name);
-    let patch = ProviderPatch {
-        kind: form.kind,
-        base_url: Some(form.base_url.trim().to_owned()),
-        models: Some(form.models()),
-        secret: form.secret(&visit).map(|secret| Some(Hidden::from(secret)).into()),
-        // A member's form has no such box.
-        allow_private: visit.is_owner().then_some(form.allow_private),
-    };
-    match providers::set(&visit.acting(), &slug, &name, patch).await {
-        Ok(provider) if provider == stored => {
-            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(UNCHANGED))
-        }
-        Ok(provider) => {
-            let gone: Vec<_> =
-                stored.models.into_iter().filter(|model| !provider.models.contains(model)).collect();
-            let how = format!("Saved. {}", without(&visit, &gone, "from now on"));
-            let text = saved(&visit, how.trim_end(), &form.base_url, &provider);
-            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(text))
-        }
-        Err(error) => again(&visit, &project, form, true, error),
-    }
-}
-
 /// `GET /console/p/{slug}/providers/own/{name}/remove`.
 pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
     let project = visit.project()?;
@@ -433,14 +238,21 @@ pub(super) async fn remove(visit: Visit, Path((slug, name)): Path<(String, Strin
 
 #[derive(Deserialize)]
 pub(super) struct Test {
-    model: String,
+    provider: String,
 }
 
-/// `POST /console/p/{slug}/providers/test`.
-pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
+/// `POST /console/p/{slug}/providers/test`: asks this provider, whoever else has its model.
+pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(form): Form<Test>) -> Answer {
     let project = visit.project()?;
-    let caller = Admission::of_console(Arc::new(project));
-    let flash = match visit.console.app.providers().route(&caller, &model, None).await? {
+    let directory = visit.console.app.providers();
+    let family = families(&visit).into_iter().find(|row| row.family.name() == form.provider);
+    let (model, route) = if let Some(family) = family {
+        (family.cheap.to_owned(), directory.registry.built_in(family.cheap, None))
+    } else {
+        let own = find(&visit, &project, &form.provider).await?;
+        (own.models.first().cloned().unwrap_or_default(), directory.to_own(&own)?)
+    };
+    let flash = match route {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
             Ok(completion) => {
                 let said = format::excerpt(&completion.text);
@@ -488,7 +300,11 @@ fn advice(class: deja_core::provider::FailureClass) -> &'static str {
     }
 }
 
-async fn find(visit: &Visit, project: &Project, name: &str) -> Result<ProviderConfig, ConsoleError> {
+pub(super) async fn find(
+    visit: &Visit,
+    project: &Project,
+    name: &str,
+) -> Result<ProviderConfig, ConsoleError> {
     let providers = visit.store().providers(project.id).await?;
     providers.into_iter().find(|provider| provider.name == name).ok_or(ConsoleError::NotFound)
 }

@@ -12,8 +12,8 @@ use super::error::{self, ConsoleError};
 use super::session::{self, Access};
 use super::{
     Console, account, analytics, apply, assets, audit, cache, cross_site, deleted, entry, export, keys,
-    labelling, links, members, operators, overview, playground, prices, projects, providers, purge, quality,
-    requests, second_factor, settings, sign_in, wires, wrong,
+    labelling, links, members, operators, overview, playground, prices, projects, provider_form, providers,
+    purge, quality, requests, second_factor, settings, sign_in, wires, wrong,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -85,10 +85,10 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/playground/chat", EDITOR, post(playground::chat::post)),
         ("GET", "/p/{slug}/providers", EDITOR, get(providers::get)),
         ("POST", "/p/{slug}/providers/test", EDITOR, post(providers::test)),
-        ("GET", "/p/{slug}/providers/new", EDITOR, get(providers::new)),
-        ("POST", "/p/{slug}/providers/new", EDITOR, post(providers::add)),
-        ("GET", "/p/{slug}/providers/own/{name}", EDITOR, get(providers::edit)),
-        ("POST", "/p/{slug}/providers/own/{name}", EDITOR, post(providers::save)),
+        ("GET", "/p/{slug}/providers/new", EDITOR, get(provider_form::new)),
+        ("POST", "/p/{slug}/providers/new", EDITOR, post(provider_form::add)),
+        ("GET", "/p/{slug}/providers/own/{name}", EDITOR, get(provider_form::edit)),
+        ("POST", "/p/{slug}/providers/own/{name}", EDITOR, post(provider_form::save)),
         ("GET", "/p/{slug}/providers/own/{name}/remove", EDITOR, get(providers::confirm)),
         ("POST", "/p/{slug}/providers/own/{name}/remove", EDITOR, post(providers::remove)),
         ("POST", "/p/{slug}/providers/prices", EDITOR, post(prices::set)),

@@ -97,7 +97,7 @@ impl ProviderDirectory {
     }
 
     /// The way to a project's own provider.
-    fn to_own(&self, config: &ProviderConfig) -> Result<Route, StoreError> {
+    pub fn to_own(&self, config: &ProviderConfig) -> Result<Route, StoreError> {
         let Some(sealed) = &config.sealed_secret else {
             return Ok(Route::To(self.registry.custom(config, None)));
         };

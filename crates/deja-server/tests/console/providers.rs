@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deja_core::admin::providers;
+use deja_core::admin::providers::{self, ProviderPatch};
 use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
 use deja_core::operator::Role;
@@ -215,4 +215,64 @@ async fn the_page_of_providers_says_which_has_no_answer() {
     world.project("Other").await;
     let page = member.get("/console/p/other/providers").await;
     assert!(!page.text().contains("No answer"), "another project asked nothing");
+}
+
+#[tokio::test]
+async fn the_form_of_a_provider_leaves_what_somebody_else_changed() {
+    let (world, project, mut owner) = World::with_project("Shop", Role::Owner).await;
+    let url = "https://llm.example.com/v1";
+    let new = [("name", "own"), ("base_url", url), ("models", "m"), ("allow_private", "1")];
+    owner.submit("/console/p/shop/providers/new", &new).await;
+    let place = "/console/p/shop/providers/own/own";
+    let before_of = |page: &Page| page.attributes("[name=before]", "value").remove(0);
+    let before = before_of(&owner.get(place).await);
+    let form = |models, before| {
+        [
+            ("kind", "openai"),
+            ("base_url", url),
+            ("models", models),
+            ("before", before),
+            ("allow_private", "1"),
+        ]
+    };
+    let stored = async || world.wired.store.providers(project.id).await.unwrap().remove(0);
+    // Somebody else withdraws the private network meanwhile.
+    let withdrawn = ProviderPatch { allow_private: Some(false), ..ProviderPatch::default() };
+    providers::set(&world.acting(), "shop", "own", withdrawn).await.unwrap();
+    let page = owner.submit(place, &form("m", &before)).await;
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.");
+    owner.submit(place, &form("m\nn", &before)).await;
+    assert_eq!((stored().await.models, stored().await.allow_private), (vec!["m".into(), "n".into()], false));
+    // What both changed is told, and saved once it was seen.
+    let page = owner.post(place, &form("o", &before)).await;
+    assert!(page.one("#models-problem").contains("models (now m, n). Nothing was saved."), "{}", page.text());
+    assert_eq!(page.one("textarea#models"), "o", "what was typed");
+    assert!(page.all("[name=allow_private][checked]").is_empty(), "what somebody else saved");
+    assert_eq!(stored().await.models, ["m", "n"]);
+    owner.submit(place, &form("o", &before_of(&page))[..4]).await;
+    assert_eq!((stored().await.models, stored().await.allow_private), (vec!["o".into()], false));
+}
+
+#[tokio::test]
+async fn a_test_asks_the_provider_whose_row_it_stands_in() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{nobody}/v1");
+    let world = World::with(&[
+        ("OPENAI_API_KEY", "sk-1"),
+        ("OPENAI_BASE_URL", &url),
+        ("DEJA_UPSTREAM_MAX_ATTEMPTS", "1"),
+    ])
+    .await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let own = [("name", "house"), ("base_url", &url), ("models", "gpt-4o-mini"), ("allow_private", "1")];
+    owner.submit("/console/p/shop/providers/new", &own).await;
+    let page = owner.get("/console/p/shop/providers").await;
+    let rows = page.attributes("[name=provider]", "value");
+    assert_eq!(rows, ["openai", "house"]);
+    for name in rows {
+        let page = owner.submit("/console/p/shop/providers/test", &[("provider", &name)]).await;
+        let told = page.one("[role=alert]");
+        assert!(told.starts_with(&format!("{name} does not work")), "{told}");
+    }
 }
