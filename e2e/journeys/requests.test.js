@@ -62,6 +62,15 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   assert.equal((await deja.query(slug, key, { prompt: ONCE_MORE })).cache_hit, true);
   await page.locator("[aria-label=Requests] th", { hasText: ONCE_MORE }).waitFor({ timeout: 60_000 });
   assert.equal(await rows.count(), 2, "with the same filter");
+  // It waits for who reads a row.
+  await rows.first().locator("summary").click();
+  assert.equal((await deja.query(slug, key, { prompt: ONCE_MORE })).cache_hit, true);
+  await page.waitForTimeout(5_000);
+  assert.equal(await rows.count(), 2);
+  assert.ok(await rows.first().locator("pre").isVisible());
+  await rows.first().locator("summary").click();
+  await page.getByRole("heading", { name: "Requests" }).click();
+  await rows.nth(2).waitFor({ timeout: 60_000 });
   await page.getByRole("link", { name: "Stop" }).click();
   await page.getByRole("link", { name: "Follow live" }).waitFor();
 
@@ -83,7 +92,8 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   await rows.filter({ hasText: AGAIN }).getByRole("button", { name: /^Wrong answer/ }).click();
   const said = page.getByRole("status").filter({ hasText: "The pair is forbidden" });
   await said.waitFor();
-  await page.getByRole("cell", { name: AGAIN, exact: true }).waitFor();
+  await page.getByText("Marked wrong").waitFor();
+  assert.match(page.url(), /outcome=semantic_hit/, "the list is the same");
   await said.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("status").filter({ hasText: "may meet again" }).waitFor();
   assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);

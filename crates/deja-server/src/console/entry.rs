@@ -41,6 +41,8 @@ struct EntryPage {
     /// The last requests that it answered.
     head: Vec<Column>,
     rows: Vec<said::Row>,
+    /// The query of the list of all requests that met it.
+    list: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,6 +115,7 @@ async fn page(
         form,
         head: said::plain_head(),
         rows,
+        list: said::list_of(entry),
     })
 }
 
@@ -146,7 +149,10 @@ pub(super) async fn wrong(
             let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;
             Ok(visit.again(&page))
         }
-        done => said::forbidden(&visit, &format!("/console/p/{slug}/cache/{entry}"), &slug, done),
+        done => {
+            let here = format!("/console/p/{slug}/cache/{entry}");
+            said::forbidden(&visit, [&here, &said::wrong_answers(&slug)], &slug, done)
+        }
     }
 }
 
@@ -158,7 +164,8 @@ pub(super) async fn wrong_if_asked(
 ) -> Answer {
     let engine = visit.console.app.engine();
     let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked).await;
-    said::forbidden(&visit, &format!("/console/p/{slug}/playground"), &slug, done)
+    let here = format!("/console/p/{slug}/playground");
+    said::forbidden(&visit, [&here, &said::wrong_answers(&slug)], &slug, done)
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/release`.

@@ -1,17 +1,15 @@
 //! The log of requests: filters, a view that renews itself, a file, and "wrong answer" at each that was a hit by meaning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::http::HeaderValue;
-use axum::http::header::REFRESH;
 use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Outcome, Slice, Surface};
-use deja_core::cache::{Labelled, Met, PromptHash};
+use deja_core::cache::{LabelSource, Labelled, Met, PromptHash};
 use deja_core::id::{EntryId, KeyId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
@@ -37,8 +35,8 @@ const PAGE: usize = 50;
 const OFFERED: NonZeroUsize = NonZeroUsize::new(200).unwrap();
 /// Rows that a file reads at a time.
 const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
-/// Seconds after which a view that renews itself is read again.
-const RENEWED: HeaderValue = HeaderValue::from_static("3");
+/// Labels, the newest, among which those of a page's requests are sought.
+const LABELS: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 /// Prompts that an entry's page shows.
 const LAST: usize = 10;
 
@@ -77,6 +75,8 @@ struct RequestsPage {
     csv: String,
     live: String,
     still: String,
+    /// The query of this list.
+    list: String,
     next: Option<String>,
     first: Option<String>,
 }
@@ -113,6 +113,8 @@ pub(super) struct Row {
     pub(super) saved: String,
     /// Whether its answer may be wrong for what it asked.
     pub(super) judged: bool,
+    /// Whether somebody said so.
+    pub(super) wrong: bool,
 }
 
 /// What a field of the address holds; `None` if it is empty.
@@ -146,12 +148,48 @@ fn unpriced(logged: &LoggedRequest, free: &BTreeSet<Arc<str>>) -> bool {
     saved_nothing(logged) && !free.contains(logged.model.as_str())
 }
 
+/// The prompts to which entries' answers were found wrong, by people: what a judge says forbids nothing. None is looked for where no request
+/// was a hit by meaning.
+async fn wrongs(
+    visit: &Visit,
+    project: &Project,
+    rows: &[LogRow],
+) -> Result<HashSet<(PromptHash, EntryId)>, ConsoleError> {
+    if !rows.iter().any(|row| is_judged(&row.logged)) {
+        return Ok(HashSet::new());
+    }
+    let labels = visit.store().short_labels(project.id, LABELS).await?;
+    let wrong = labels.into_iter().filter(|label| !label.answers && label.source != LabelSource::Judge);
+    Ok(wrong.map(|label| (label.asked, label.entry)).collect())
+}
+
+fn is_judged(logged: &LoggedRequest) -> bool {
+    logged.outcome == Outcome::SemanticHit
+}
+
 /// What the context is called, if there is one.
 fn named_context(logged: &LoggedRequest, names: &Names) -> Option<String> {
     (logged.context != ContextKey::WITHOUT).then(|| names.context(logged.context))
 }
 
 impl Row {
+    /// The rows of a page.
+    async fn all(
+        visit: &Visit,
+        project: &Project,
+        names: &Names,
+        rows: Vec<LogRow>,
+    ) -> Result<Vec<Self>, ConsoleError> {
+        let free = free(visit, project, &rows).await?;
+        let wrongs = wrongs(visit, project, &rows).await?;
+        let row = |row: LogRow| {
+            let pair = row.logged.asked.zip(row.logged.met.as_ref().map(|met| met.entry));
+            let wrong = pair.is_some_and(|pair| wrongs.contains(&pair));
+            Self { wrong, ..Self::of(visit, names, &free, row) }
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+
     fn of(visit: &Visit, names: &Names, free: &BTreeSet<Arc<str>>, row: LogRow) -> Self {
         let LogRow { number, logged } = row;
         let (outcome, badge) = shown(logged.outcome);
@@ -174,7 +212,8 @@ impl Row {
             hash: logged.asked.as_ref().map(short),
             outcome: if logged.joined { JOINED } else { outcome },
             badge,
-            judged: logged.outcome == Outcome::SemanticHit,
+            judged: is_judged(&logged),
+            wrong: false,
             met,
             model: model_name(&logged.model),
             surface: (logged.surface != Surface::Query).then(|| logged.surface.as_str()),
@@ -269,6 +308,15 @@ impl Wanted {
 
     /// The address of these filters in this order, and `more`.
     fn place(&self, slug: &str, below: &str, sort: &str, more: &[(&str, &str)]) -> String {
+        format!("/console/p/{slug}/requests{below}{}", self.query(sort, more))
+    }
+
+    /// The list as it was asked for. It does not renew itself: a message would be gone at once, with its Undo.
+    fn list(&self) -> String {
+        self.query(&self.sort, &[("after", &self.after)])
+    }
+
+    fn query(&self, sort: &str, more: &[(&str, &str)]) -> String {
         let own = [
             ("q", self.q.as_str()),
             ("outcome", &self.outcome),
@@ -278,7 +326,7 @@ impl Wanted {
             ("entry", &self.entry),
             ("sort", sort),
         ];
-        format!("/console/p/{slug}/requests{below}{}", query(&[&own, more].concat()))
+        query(&[&own, more].concat())
     }
 
     /// The choices: what was asked for, and what is chosen.
@@ -304,8 +352,7 @@ impl Wanted {
     }
 }
 
-/// What requests of the log asked for: by the rows of the page, and by the counts of the time that the log reaches back.
-#[derive(Default)]
+/// What requests of the log asked for.
 struct Logged {
     keys: BTreeSet<KeyId>,
     models: BTreeSet<Arc<str>>,
@@ -313,21 +360,28 @@ struct Logged {
 }
 
 impl Logged {
-    async fn read(visit: &Visit, project: &Project, rows: &[LogRow]) -> Result<Self, ConsoleError> {
+    /// By the rows of a page.
+    fn of(rows: &[LogRow]) -> Self {
+        Self {
+            keys: rows.iter().map(|row| row.logged.key).collect(),
+            models: rows.iter().map(|row| row.logged.model.as_str().into()).collect(),
+            contexts: rows.iter().map(|row| row.logged.context).collect(),
+        }
+    }
+
+    /// By the counts of the time that the log reaches back, too.
+    async fn counted(mut self, visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
         let span = Span::named("30d", visit.now());
         let all = Slice::default();
         let by = |dimension| span.counts(visit, project, &all, dimension, OFFERED);
-        let keys = by(Dimension::Key).await?.into_iter().filter_map(|(slice, _)| slice.key);
-        let keys = keys.chain(rows.iter().map(|row| row.logged.key)).collect();
-        let models = by(Dimension::Model).await?.into_iter().filter_map(|(slice, _)| slice.model);
-        let contexts = by(Dimension::Context).await?.into_iter().filter_map(|(slice, _)| slice.context);
-        let mut models: BTreeSet<_> =
-            models.chain(rows.iter().map(|row| row.logged.model.as_str().into())).collect();
-        let mut contexts: BTreeSet<_> = contexts.chain(rows.iter().map(|row| row.logged.context)).collect();
+        self.keys.extend(by(Dimension::Key).await?.into_iter().filter_map(|(slice, _)| slice.key));
+        self.models.extend(by(Dimension::Model).await?.into_iter().filter_map(|(slice, _)| slice.model));
+        self.contexts
+            .extend(by(Dimension::Context).await?.into_iter().filter_map(|(slice, _)| slice.context));
         // The log has the own names of models and contexts that are counted together.
-        models.retain(|model| !model.is_empty() && &**model != OTHER_MODELS);
-        contexts.remove(&ContextKey::OTHER);
-        Ok(Self { keys, models, contexts })
+        self.models.retain(|model| !model.is_empty() && &**model != OTHER_MODELS);
+        self.contexts.remove(&ContextKey::OTHER);
+        Ok(self)
     }
 }
 
@@ -345,16 +399,19 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         };
     let more = found.len() > PAGE;
     found.truncate(PAGE);
-    let logged = Logged::read(&visit, project, &found).await?;
+    let mut logged = Logged::of(&found);
+    if wanted.live.is_empty() {
+        logged = logged.counted(&visit, project).await?;
+    }
     let names = Names::read(&visit, logged.contexts.iter().copied()).await?;
-    let free = free(&visit, project, &found).await?;
     let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
     let kept = wanted.sort.clone();
     let page = RequestsPage {
         frame: visit.frame_in(project, "Requests", "Requests").complaining(problem),
         selects: wanted.selects(&names, logged),
         head: heads(&COLUMNS, Some(sort), |sort| wanted.place(&slug, "", sort, &[])),
-        rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
+        rows: Row::all(&visit, project, &names, found).await?,
+        list: wanted.list(),
         kept: Kept {
             requests: format::count(project.settings.request_log),
             none: project.settings.request_log == 0,
@@ -371,11 +428,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         slug,
         form: wanted,
     };
-    let mut response = visit.page(&page);
-    if !page.form.live.is_empty() {
-        response.headers_mut().insert(REFRESH, RENEWED);
-    }
-    Ok(response)
+    Ok(visit.page(&page))
 }
 
 /// The heads of a list that nothing sorts.
@@ -391,20 +444,34 @@ pub(super) async fn answered_by(visit: &Visit, slug: &str, entry: EntryId) -> Re
     found.retain(|row| row.logged.met.as_ref().is_some_and(|met| met.met == Met::Served));
     found.truncate(LAST);
     let names = Names::read(visit, found.iter().map(|row| row.logged.context)).await?;
-    let free = free(visit, &visit.seen()?.project, &found).await?;
-    Ok(found.into_iter().map(|row| Row::of(visit, &names, &free, row)).collect())
+    Row::all(visit, &visit.seen()?.project, &names, found).await
 }
 
-/// `POST /console/p/{slug}/requests/{number}/wrong`.
-pub(super) async fn wrong(visit: Visit, Path((slug, number)): Path<(String, u64)>) -> Answer {
+/// The list of the requests that met an entry.
+pub(super) fn list_of(entry: EntryId) -> String {
+    Wanted { entry: entry.to_string(), ..Wanted::default() }.list()
+}
+
+/// `POST /console/p/{slug}/requests/{number}/wrong`, with the query of the list that it stands in.
+pub(super) async fn wrong(
+    visit: Visit,
+    Path((slug, number)): Path<(String, u64)>,
+    Query(wanted): Query<Wanted>,
+) -> Answer {
     let done = requests::wrong(&visit.acting(), visit.console.app.engine(), &slug, number).await;
-    forbidden(&visit, &format!("/console/p/{slug}/requests"), &slug, done)
+    let list = format!("/console/p/{slug}/requests{}", wanted.list());
+    forbidden(&visit, [&list, &list], &slug, done)
 }
 
-/// Says what came of forbidding a pair; where it was done, on the page of wrong answers.
+/// The page of wrong answers.
+pub(super) fn wrong_answers(slug: &str) -> String {
+    format!("/console/p/{slug}/cache/wrong")
+}
+
+/// Says what came of forbidding a pair: at `there` where it was done, and else at `back`.
 pub(super) fn forbidden(
     visit: &Visit,
-    back: &str,
+    [back, there]: [&str; 2],
     slug: &str,
     done: Result<Forbidden, AdminError>,
 ) -> Answer {
@@ -422,9 +489,9 @@ pub(super) fn forbidden(
             String::new(),
         ),
     };
-    let place = format!("/console/p/{slug}/cache/wrong");
-    let undo = number.map(|number| format!("{place}/{number}/undo{}", query(&[("release", &release)])));
-    visit.to(&place, &Flash::good(good).undone_at(undo))
+    let undo = |number| format!("{}/{number}/undo{}", wrong_answers(slug), query(&[("release", &release)]));
+    let undo = number.map(undo);
+    visit.to(there, &Flash::good(good).undone_at(undo))
 }
 
 const HEAD: [&str; 17] = [

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::filter::query;
 use super::form::{Path, Query};
 use super::page::{Answer, Frame, Visit};
+use super::requests::wrong_answers;
 use crate::format::{self, Moment};
 
 const PAGE: usize = 20;
@@ -50,7 +51,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
     let mut found = visit.store().wrong_answers(project.id, before, limit).await?;
     let more = found.len() > PAGE;
     found.truncate(PAGE);
-    let place = |before: &str| format!("/console/p/{slug}/cache/wrong{}", query(&[("before", before)]));
+    let place = |before: &str| format!("{}{}", wrong_answers(&slug), query(&[("before", before)]));
     let older = found.last().filter(|_| more).map(|last| place(&last.number.to_string()));
     let pairs = found.into_iter().map(|pair| Pair {
         number: pair.number,
@@ -80,7 +81,7 @@ pub(super) async fn undo(
     Path((slug, number)): Path<(String, u64)>,
     Query(asked): Query<Asked>,
 ) -> Answer {
-    let place = format!("/console/p/{slug}/cache/wrong");
+    let place = wrong_answers(&slug);
     let done = cache::allow(&visit.acting(), &slug, number).await;
     match asked.release.parse() {
         Ok(entry) if done.is_ok() => {

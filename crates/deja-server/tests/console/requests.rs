@@ -13,7 +13,7 @@ use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::request_log::{GUARD_COST, LoggedRequest};
 
-use crate::util::{Browser, World};
+use crate::util::{Browser, Page, World};
 
 const ASKED: &str = "What's the capital of French Guiana?";
 const ROWS: &str = "table tbody tr";
@@ -51,7 +51,6 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     let at = page.attributes("tbody time", "datetime").remove(0);
     assert_eq!(page.one("tbody time"), at.replace('T', " ").replace('Z', " UTC"));
     assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
-    assert_eq!(page.headers.get("refresh"), None);
     let console = KeyId::from_bytes([0; 16]);
     let first = world.wired.store.keys(project.id).await.unwrap().remove(0).0;
     let name = format!("first ({}…)", first.shown);
@@ -115,7 +114,13 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     let csv = member.get("/console/p/furnished/requests/log.csv?outcome=joined").await;
     assert_eq!(csv.body.lines().count(), 3, "{}", csv.body);
     let live = member.get("/console/p/furnished/requests?live=1&outcome=semantic_hit").await;
-    assert_eq!(live.headers["refresh"], "3");
+    let renewed = r#"<noscript><meta http-equiv="refresh" content="3"></noscript>"#;
+    assert!(live.body.contains(renewed) && !page.body.contains("noscript"), "{}", live.body);
+    assert_eq!(
+        live.attributes("[data-renewed]", "data-renewed"),
+        ["3"],
+        "where there is a script, it does so"
+    );
     assert!(live.all("form.filters").is_empty(), "what is typed would be gone");
     let stop = live.attributes("nav[aria-label=View] a", "href").remove(0);
     assert_eq!(stop, "/console/p/furnished/requests?outcome=semantic_hit", "it stops with the same filters");
@@ -353,6 +358,36 @@ async fn wrong_is_one_click_where_the_prompt_is_known() {
     for (path, status) in [("furnished/requests/x/wrong", 404), ("furnished/requests/999999/wrong", 303)] {
         assert_eq!(member.post(&format!("/console/p/{path}"), &[]).await.status, status, "{path}");
     }
+}
+
+#[tokio::test]
+async fn what_was_marked_wrong_is_told_and_the_list_stays_as_it_was() {
+    let (world, (_, entry), mut member) = World::furnished_for(Role::Member).await;
+    let project = keeping_texts(&world).await;
+    world.answered(&project, entry, &[ASKED, "What is the capital of Ghana?"]).await;
+    let list = "/console/p/furnished/requests?model=gpt-4o-mini&sort=5";
+    let click = async |member: &mut Browser, list: &str| {
+        member.get(list).await.attributes("td.do form", "action").remove(0)
+    };
+    let marks = |page: &Page| (page.all("td.do .badge").len(), page.all("td.do form").len());
+    let page = member.get(list).await;
+    assert_eq!(marks(&page), (0, 2), "{}", page.text());
+    let wrong = click(&mut member, list).await;
+    let answer = member.post(&wrong, &[]).await;
+    assert_eq!(answer.location(), list);
+    let page = member.get(list).await;
+    assert!(page.one("[role=status].note").starts_with("The pair is forbidden"), "{}", page.text());
+    assert_eq!(marks(&page), (1, 1));
+    assert_eq!(marks(&member.get(&format!("/console/p/furnished/cache/{entry}")).await), (1, 1));
+    let undo = page.attributes("[role=status] form", "action").remove(0);
+    member.submit(&undo, &[]).await;
+    assert_eq!(marks(&member.get(list).await), (0, 2));
+    // What is refused leads back, too. A list that renews itself stops: the message would be gone.
+    let wrong = click(&mut member, &format!("{list}&live=1")).await;
+    world.wired.store.delete(project.id, entry, &deja_core::testing::change()).await.unwrap();
+    let answer = member.post(&wrong, &[]).await;
+    assert_eq!(answer.location(), list);
+    assert!(member.get(list).await.one("[role=alert]").contains("gone already"));
 }
 
 #[tokio::test]

@@ -93,6 +93,14 @@ for (const select of document.querySelectorAll("form[data-auto] select")) {
   select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
 }
 
+// A page that renews itself waits for who reads a row of it or is about to press a button there.
+const renewed = document.querySelector("[data-renewed]");
+const renew = () => {
+  if (document.querySelector("main table :is(details[open], :focus)")) setTimeout(renew, 500);
+  else location.reload();
+};
+if (renewed) setTimeout(renew, renewed.dataset.renewed * 1000);
+
 // Keys for the buttons that name one, unless something is being typed, or this browser has them off: whoever speaks to it types letters
 // that are not meant. One that is held counts once: the next page is not read yet.
 const keys = document.getElementById("label-keys");
