@@ -66,7 +66,7 @@ pub async fn stale(by: &Acting<'_>, project: ProjectId) -> Result<Option<StaleCo
 /// expired.
 pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
     let project = by.project(slug).await?;
-    let kept = kept(by, &project, entry).await?;
+    let kept = kept_in(by, &project, entry).await?;
     let change = by.change("entry.delete").within(project.id).of(entry.to_string());
     if by.store().delete(project.id, entry, &change).await? { Ok(kept) } else { Err(gone(entry)) }
 }
@@ -94,8 +94,14 @@ impl Deleted {
     }
 }
 
-async fn kept(by: &Acting<'_>, project: &Project, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
-    let Some(detail) = by.store().entry(project.id, entry).await? else { return Ok(None) };
+/// What would bring an entry back if it was deleted now; `None` if nothing would.
+pub async fn kept(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
+    let project = by.project(slug).await?;
+    kept_in(by, &project, entry).await
+}
+
+async fn kept_in(by: &Acting<'_>, project: &Project, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
+    let detail = by.store().entry(project.id, entry).await?.ok_or_else(|| gone(entry))?;
     if by.store().quarantined(project.id, entry).await?.is_some() {
         return Ok(None);
     }

@@ -21,8 +21,8 @@ use crate::format::{self, Moment};
 /// Entries of a page.
 pub(super) const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
-/// Entries in quarantine that are listed.
-const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+/// Entries in quarantine of a page.
+const HELD: usize = 20;
 
 /// The columns of the list.
 const COLUMNS: [Sortable<EntryColumn>; 6] = [
@@ -66,6 +66,9 @@ struct CachePage {
     next: Option<String>,
     first: Option<String>,
     quarantine: Vec<Held>,
+    /// Where more entries in quarantine are, and where the first of them.
+    held_next: Option<String>,
+    held_first: Option<String>,
 }
 
 /// An entry in a list.
@@ -126,6 +129,8 @@ pub(super) struct Search {
     sort: String,
     /// The place of the last entry of the page before.
     after: String,
+    /// How many entries in quarantine are passed over.
+    held: String,
 }
 
 impl Search {
@@ -142,7 +147,12 @@ impl Search {
 
     /// The address of the list as it was asked for, or of what is done with it.
     pub(super) fn here(&self, slug: &str, below: &str) -> String {
-        let more = [("by", self.by.as_str()), ("sort", &self.sort), ("after", &self.after)];
+        self.at_held(slug, below, &self.held)
+    }
+
+    /// The same with other entries in quarantine.
+    fn at_held(&self, slug: &str, below: &str, held: &str) -> String {
+        let more = [("by", self.by.as_str()), ("sort", &self.sort), ("after", &self.after), ("held", held)];
         format!("/console/p/{slug}/cache{below}{}", self.filter.query(&more))
     }
 
@@ -160,6 +170,9 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
     let (selects, offered) = search.filter.selects(&visit.console, &project, total).await?;
     let (nearest, (sort, order)) = (search.is_near(), search.sort());
     let links = (!nearest).then_some(sort);
+    let passed = search.held.parse().unwrap_or(0);
+    let (quarantine, more) = quarantine(&visit, &project, passed).await?;
+    let held = |held: &str| format!("{}#quarantine", search.at_held(&slug, "", held));
     let page = CachePage {
         frame: visit.frame_in(&project, "Cache", "Cache").complaining(found.problem),
         total: entries_of(total),
@@ -176,7 +189,9 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         entries: found.rows,
         next: found.next,
         first: (!search.after.is_empty()).then(|| search.place(&slug, &search.sort, "")),
-        quarantine: quarantine(&visit, &project).await?,
+        quarantine,
+        held_next: more.then(|| held(&(passed + HELD).to_string())),
+        held_first: (passed > 0).then(|| held("")),
         sort: search.sort,
         form: search.filter,
         slug,
@@ -216,11 +231,19 @@ async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found
     Ok(Found { rows: found.iter().map(|detail| Row::of(visit, detail)).collect(), next, problem: None })
 }
 
-/// The entries in quarantine, the latest first.
-async fn quarantine(visit: &Visit, project: &Project) -> Result<Vec<Held>, ConsoleError> {
+/// Entries in quarantine, the latest first without those that are passed over, and whether there are more.
+async fn quarantine(
+    visit: &Visit,
+    project: &Project,
+    passed: usize,
+) -> Result<(Vec<Held>, bool), ConsoleError> {
     let store = visit.store();
+    let limit = NonZeroUsize::MIN.saturating_add(passed).saturating_add(HELD);
+    let mut all = store.quarantine(project.id, limit).await?;
+    let more = all.len() == limit.get();
+    all.truncate(limit.get() - 1);
     let mut held = Vec::new();
-    for one in store.quarantine(project.id, HELD).await? {
+    for one in all.into_iter().skip(passed) {
         // An entry that went meanwhile is left out.
         let Some(detail) = store.entry(project.id, one.entry).await? else { continue };
         held.push(Held {
@@ -230,7 +253,7 @@ async fn quarantine(visit: &Visit, project: &Project) -> Result<Vec<Held>, Conso
             since: visit.moment(one.since),
         });
     }
-    Ok(held)
+    Ok((held, more))
 }
 
 /// The entries that pass the filter, of all models and contexts if it names none, nearest to the searched text.

@@ -14,7 +14,7 @@ use super::cache::{PAGE, Search, entries_of};
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, Confirm, Frame, Visit};
 
 /// What is sealed.
 const UNDO: &str = "undo";
@@ -33,6 +33,50 @@ struct DeletedPage {
     restore: String,
 }
 
+/// Asks before entries are deleted that no Undo would bring back, unless whoever asks is `sure`.
+pub(super) async fn asks(
+    visit: &Visit,
+    slug: &str,
+    searched: &Search,
+    entries: &[EntryId],
+    sure: &str,
+) -> Result<Option<Confirm>, ConsoleError> {
+    if !sure.is_empty() {
+        return Ok(None);
+    }
+    let (mut kept, mut bytes, mut lost) = (Vec::new(), 0, 0);
+    let most = visit.console.app.limits().body_bytes;
+    for entry in entries {
+        match cache::kept(&visit.acting(), slug, *entry).await {
+            Ok(Some(one)) => {
+                bytes += one.bytes();
+                kept.push(one);
+            }
+            Ok(None) => lost += 1,
+            // That it is gone is told by who deletes it.
+            Err(AdminError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if bytes > most {
+            break;
+        }
+    }
+    let is_long = bytes > most || visit.seal(UNDO, &kept)?.len() > most;
+    let text = match (entries.len(), is_long, lost) {
+        (_, false, 0) => return Ok(None),
+        (1, true, _) => "The entry is so long that it cannot be brought back.".to_owned(),
+        (1, false, _) => "The entry is expired or in quarantine, and cannot be brought back.".to_owned(),
+        (_, true, _) => {
+            "These entries are so long that they cannot be brought back. Fewer at a time may be.".to_owned()
+        }
+        (all, false, lost) => {
+            format!("{lost} of these {all} entries cannot be brought back: what is expired or in quarantine.")
+        }
+    };
+    let frame = visit.frame_in(&visit.project()?, "Delete for good", "Cache");
+    Ok(Some(Confirm::new(frame, text, "Delete", searched.here(slug, "")).with("sure", "1")))
+}
+
 /// Deletes entries of the list that was `searched`, and says `good` where that was done: of one, or of several, all that
 /// are still there.
 pub(super) async fn delete(
@@ -45,6 +89,7 @@ pub(super) async fn delete(
     let list = searched.here(slug, "");
     // What no form can send back is gone.
     let (mut kept, mut bytes, most) = (Vec::new(), 0, visit.console.app.limits().body_bytes);
+    let mut failed = false;
     for entry in entries {
         match cache::delete(&visit.acting(), slug, *entry).await {
             Ok(deleted) => {
@@ -53,6 +98,12 @@ pub(super) async fn delete(
             }
             // If several are deleted, an entry that went meanwhile is no news.
             Err(AdminError::NotFound(_)) if entries.len() > 1 => {}
+            Err(error) if !kept.is_empty() => {
+                // What is gone is told, and can be brought back.
+                tracing::error!(error.code = "console", "an entry could not be deleted: {error}");
+                failed = true;
+                break;
+            }
             failed => return visit.done(&list, failed, good),
         }
     }
@@ -62,7 +113,7 @@ pub(super) async fn delete(
     }
     let gone = kept.len();
     let deleted: Vec<Deleted> = kept.into_iter().flatten().collect();
-    let good = match (entries.len(), gone - deleted.len()) {
+    let mut good = match (entries.len(), gone - deleted.len()) {
         (1, _) => good.to_owned(),
         (_, lost) if lost == 0 || bytes > most => format!("{} deleted.", entries_of(gone as u64)),
         (_, lost) => format!(
@@ -70,12 +121,16 @@ pub(super) async fn delete(
             entries_of(gone as u64)
         ),
     };
+    if failed {
+        good.push_str(" The others could not be deleted: try again.");
+    }
+    let for_good = Flash { good: !failed, text: good.clone(), ..Flash::default() };
     if deleted.is_empty() || bytes > most {
-        return visit.to(&list, &Flash::good(good));
+        return visit.to(&list, &for_good);
     }
     let sealed = visit.seal(UNDO, &deleted)?;
     if sealed.len() > most {
-        return visit.to(&list, &Flash::good(good));
+        return visit.to(&list, &for_good);
     }
     let project = visit.project()?;
     let frame = visit.frame_in(&project, "Deleted", "Cache");
@@ -92,10 +147,12 @@ pub(super) async fn delete(
     }))
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Selected {
-    #[serde(default)]
     entry: Vec<String>,
+    /// Set once it was asked whether entries may go that cannot be brought back.
+    sure: String,
 }
 
 /// `POST /console/p/{slug}/cache/delete`: deletes the ticked entries.
@@ -113,6 +170,10 @@ pub(super) async fn delete_selected(
     if entries.is_empty() {
         let flash = Flash::bad("Nothing was deleted: tick the entries first.");
         return visit.to(&searched.here(&slug, ""), &flash);
+    }
+    if let Some(asks) = asks(&visit, &slug, &searched, &entries, &form.sure).await? {
+        let asks = form.entry.into_iter().fold(asks, |asks, entry| asks.with("entry", entry));
+        return Ok(visit.page(&asks));
     }
     delete(&visit, &slug, &searched, &entries, "The entry is deleted.").await
 }

@@ -37,7 +37,7 @@ struct EntryPage {
     expires: Option<Moment>,
     quarantined: Option<Moment>,
     /// What was typed of a wrong answer.
-    form: Asked,
+    form: Wrong,
     /// The last requests that it answered.
     head: Vec<Column>,
     rows: Vec<said::Row>,
@@ -47,14 +47,16 @@ struct EntryPage {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct Wrong {
     #[serde(deserialize_with = "with_lf")]
     asked: String,
     /// Set if the entry is to go, too.
     delete: String,
+    /// Set once it was asked whether it may go if it cannot be brought back.
+    sure: String,
 }
 
-impl Asked {
+impl Wrong {
     fn is_delete(&self) -> bool {
         !self.delete.is_empty()
     }
@@ -64,7 +66,7 @@ impl Asked {
 pub(super) async fn get(
     visit: Visit,
     Path((slug, entry)): Path<(String, EntryId)>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<Wrong>,
 ) -> Answer {
     let page = page(&visit, slug, entry, asked, None).await?;
     Ok(visit.page(&page))
@@ -75,7 +77,7 @@ async fn page(
     visit: &Visit,
     slug: String,
     entry: EntryId,
-    form: Asked,
+    form: Wrong,
     problem: Option<Problem>,
 ) -> Result<EntryPage, ConsoleError> {
     let project = visit.project()?;
@@ -120,7 +122,14 @@ async fn page(
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
-pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, EntryId)>) -> Answer {
+pub(super) async fn delete(
+    visit: Visit,
+    Path((slug, entry)): Path<(String, EntryId)>,
+    Form(form): Form<Wrong>,
+) -> Answer {
+    if let Some(asks) = deleted::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await? {
+        return Ok(visit.page(&asks));
+    }
     deleted::delete(&visit, &slug, &Search::default(), &[entry], "The entry is deleted.").await
 }
 
@@ -128,7 +137,7 @@ pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, Entr
 pub(super) async fn wrong(
     visit: Visit,
     Path((slug, entry)): Path<(String, EntryId)>,
-    Form(form): Form<Asked>,
+    Form(form): Form<Wrong>,
 ) -> Answer {
     if form.asked.trim().is_empty() {
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
@@ -139,6 +148,11 @@ pub(super) async fn wrong(
     if visit.store().entry(project.id, entry).await?.is_none() {
         let list = format!("/console/p/{slug}/cache");
         return visit.to(&list, &Flash::bad("This entry is gone already."));
+    }
+    if form.is_delete()
+        && let Some(asks) = deleted::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?
+    {
+        return Ok(visit.page(&asks.with("asked", form.asked).with("delete", form.delete)));
     }
     match requests::wrong_for(&visit.acting(), engine, &slug, entry, &form.asked).await {
         Ok(_) if form.is_delete() => {
@@ -160,7 +174,7 @@ pub(super) async fn wrong(
 pub(super) async fn wrong_if_asked(
     visit: Visit,
     Path((slug, entry)): Path<(String, EntryId)>,
-    Form(form): Form<Asked>,
+    Form(form): Form<Wrong>,
 ) -> Answer {
     let engine = visit.console.app.engine();
     let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked).await;

@@ -81,6 +81,12 @@ async fn what_is_too_long_to_be_sent_back_is_deleted_for_good() {
     }
     let mut member = world.browser_of(Role::Member).await;
     let form: Vec<_> = entries.iter().map(|entry| ("entry", entry.as_str())).collect();
+    let page = member.post("/console/p/shop/cache/delete", &form).await;
+    assert_eq!((page.status, page.one("h1").as_str()), (200, "Delete for good"));
+    assert!(page.one("main form p").starts_with("These entries are so long"), "{}", page.text());
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 2, "it only asked");
+    assert_eq!(page.attributes("main form [name=entry]", "value"), entries);
+    let form = [&form[..], &[("sure", "1")]].concat();
     let page = member.submit("/console/p/shop/cache/delete", &form).await;
     assert_eq!(page.one(".note"), "2 entries deleted.");
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 0);
@@ -133,6 +139,10 @@ async fn entries_are_found_by_text_and_by_meaning() {
     let page = member.get(near).await;
     let found = page.all("tbody th a");
     assert_eq!((found.len(), found[0].as_str()), (3, "What is the capital of France?"), "of all contexts");
+    let told = "The nearest entries of all models";
+    assert!(page.text().contains(told), "{}", page.text());
+    let page = member.get("/console/p/furnished/cache?q=+&by=meaning").await;
+    assert!(!page.text().contains(told), "to nothing: {}", page.text());
     let page = member.get(&format!("{near}&context=%3DBe+brief.")).await;
     assert_eq!(page.all("tbody th a"), ["How do I reset my password?"]);
     let long = format!("/console/p/furnished/cache?q={}&by=meaning", "too+long+".repeat(400));

@@ -79,6 +79,22 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
     assert!(page.one(&format!("{held} th")).contains("What is the capital of France?"));
     let release = page.attributes(&format!("{held} form"), "action").remove(0);
     assert!(member.get(&place).await.text().contains("This entry is in quarantine"));
+    // No Undo would bring it back, so it is asked first, wherever it is deleted.
+    let id = entry.to_string();
+    let wrong = format!("{place}/wrong");
+    for (path, form) in [
+        (format!("{place}/delete"), vec![]),
+        ("/console/p/furnished/cache/delete".to_owned(), vec![("entry", id.as_str())]),
+        (wrong, vec![("asked", "What is the capital of Ghana?"), ("delete", "1")]),
+    ] {
+        let page = member.post(&path, &form).await;
+        assert!(page.one("main form p").contains("expired or in quarantine"), "{path}: {}", page.text());
+        for field in form {
+            assert_eq!(page.attributes(&format!("main form [name={}]", field.0), "value"), [field.1]);
+        }
+        assert_eq!(page.attributes("main form [name=sure]", "value"), ["1"]);
+    }
+    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_some(), "it only asked");
     let page = member.submit(&release, &[]).await;
     assert!(page.text().contains("answers similar prompts again"), "{}", page.text());
     assert!(!page.text().contains("This entry is in quarantine"));
@@ -86,6 +102,28 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
     let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..3], ["entry.release", "entry.quarantine", "entry.wrong"]);
+}
+
+#[tokio::test]
+async fn all_entries_in_quarantine_can_be_reached() {
+    let (world, project, mut member) = World::with_project("Shop", Role::Member).await;
+    for number in 0..25 {
+        let prompt = format!("Prompt {number}");
+        let entry = world.entry_without_vector(&project, "m", &prompt, None).await;
+        for asked in ["One", "Another", "A third"] {
+            world.wired.store.label(project.id, wrong(entry, asked), &change()).await.unwrap();
+        }
+    }
+    let held = "section[aria-labelledby=quarantine]";
+    let page = member.get("/console/p/shop/cache?q=prompt").await;
+    let mut rows = page.all(&format!("{held} tbody th"));
+    let links = page.attributes(&format!("{held} nav a"), "href");
+    assert_eq!((rows.len(), links.len()), (20, 1));
+    let page = member.get(links[0].split('#').next().unwrap()).await;
+    assert_eq!(page.one("#q"), "prompt", "the list is the same");
+    rows.extend(page.all(&format!("{held} tbody th")));
+    assert_eq!(rows.iter().collect::<std::collections::BTreeSet<_>>().len(), 25, "{rows:?}");
+    assert_eq!(page.all(&format!("{held} nav a")), ["Back to the latest"]);
 }
 
 #[tokio::test]
