@@ -15,7 +15,7 @@ use super::form::{Form, Path, Problem, at, number};
 use super::links;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::sign_in;
-use crate::format::Moment;
+use crate::format::{self, Moment};
 
 pub(super) const PLACE: &str = "/console/account";
 /// What a message calls recovery codes that were just made.
@@ -146,16 +146,26 @@ pub(super) struct NewToken {
     name: String,
     #[serde(default)]
     days: String,
+    #[serde(default)]
+    current: String,
 }
 
 impl Default for NewToken {
     fn default() -> Self {
-        Self { name: String::new(), days: "90".into() }
+        Self { name: String::new(), days: "90".into(), current: String::new() }
     }
 }
 
-/// `POST /console/account/tokens`.
-pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> Answer {
+/// `POST /console/account/tokens`. A token outlives the session, which may be borrowed, so that it takes the password.
+pub(super) async fn create_token(
+    visit: Visit,
+    Address(address): Address,
+    Form(mut form): Form<NewToken>,
+) -> Answer {
+    let current = std::mem::take(&mut form.current);
+    if let Some(problem) = not_right(is_password(&visit, address, current).await, "token-current", WRONG)? {
+        return Ok(visit.again(&page(&visit, form, Some(problem)).await?));
+    }
     let problem = match number::<u64>("The days until it expires", &form.days).map_err(at("expires")) {
         Ok(days) => {
             let expires = days.map(|days| Expiry::In(days.saturating_mul(24 * 3600)));
@@ -214,6 +224,23 @@ pub(super) async fn is_password(
     Ok(right)
 }
 
+/// What to say at the field of a password or a code, unless it is right. Who guessed too often stays signed in.
+pub(super) fn not_right(
+    checked: Result<bool, ConsoleError>,
+    field: &'static str,
+    wrong: &str,
+) -> Result<Option<Problem>, ConsoleError> {
+    match checked {
+        Ok(true) => Ok(None),
+        Ok(false) => Ok(Some(Problem::of(field, wrong))),
+        Err(ConsoleError::Throttled(wait)) => {
+            let wait = format::wait(wait);
+            Ok(Some(Problem::of(field, format!("It was wrong too often. Try again in {wait}."))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// `POST /console/account/password`.
 pub(super) async fn password(
     visit: Visit,
@@ -221,8 +248,8 @@ pub(super) async fn password(
     Form(form): Form<NewPassword>,
 ) -> Answer {
     let operator = &visit.who.operator;
-    if !is_password(&visit, address, form.current).await? {
-        return again(&visit, Problem::of("current", WRONG)).await;
+    if let Some(problem) = not_right(is_password(&visit, address, form.current).await, "current", WRONG)? {
+        return again(&visit, problem).await;
     }
     if form.password != form.again {
         return again(&visit, Problem::of("again", links::NOT_THE_SAME)).await;

@@ -161,8 +161,9 @@ pub(super) struct Current {
 
 /// `POST /console/account/second-factor`: shows a secret to scan.
 pub(super) async fn offer(visit: Visit, Address(address): Address, Form(form): Form<Current>) -> Answer {
-    if !account::is_password(&visit, address, form.current).await? {
-        return account::again(&visit, Problem::of("second-current", account::WRONG)).await;
+    let checked = account::is_password(&visit, address, form.current).await;
+    if let Some(problem) = account::not_right(checked, "second-current", account::WRONG)? {
+        return account::again(&visit, problem).await;
     }
     let secret = TotpSecret::generate(&*visit.console.admin.entropy)?;
     Ok(visit.page(&offered(&visit, &secret, None)?))
@@ -213,8 +214,9 @@ pub(super) struct Code {
 /// `POST /console/account/second-factor/off`.
 pub(super) async fn turn_off(visit: Visit, Address(address): Address, Form(form): Form<Code>) -> Answer {
     let (console, operator) = (&visit.console, &visit.who.operator);
-    if !is_code(console, operator, address, &form.code).await? {
-        return account::again(&visit, Problem::of("off-code", WRONG)).await;
+    let checked = is_code(console, operator, address, &form.code).await;
+    if let Some(problem) = account::not_right(checked, "off-code", WRONG)? {
+        return account::again(&visit, problem).await;
     }
     let removed = second_factor::remove(&visit.acting(), operator.email.as_str()).await;
     visit.done(account::PLACE, removed, "The second factor is off: a password is enough to sign in.")

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use deja_core::admin::tokens;
+use deja_core::admin::{operators, tokens};
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::clock::Timestamp;
@@ -10,6 +10,9 @@ use deja_core::id::KeyId;
 use deja_core::operator::Role;
 
 use crate::util::World;
+
+const EMAIL: &str = "ada@example.com";
+const PASSWORD: &str = "correct horse battery staple";
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_revoked_after_a_question() {
@@ -144,19 +147,31 @@ async fn an_operator_has_no_more_tokens_than_the_bound_however_they_are_asked_fo
 #[tokio::test]
 async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let world = World::new().await;
-    let (mut ada, mut bob) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Member).await);
+    let mut bob = world.browser_of(Role::Member).await;
+    operators::create(&world.acting(), EMAIL, Some(Role::Owner), PASSWORD.into()).await.unwrap();
+    let mut ada = world.stranger();
+    ada.submit("/console/sign-in", &[("email", EMAIL), ("password", PASSWORD)]).await;
     for (name, days, field, says) in [
         (" ", "9", "name", "the name"),
         ("ci", "0", "expires", "36500 days"),
         ("ci", "soon", "expires", "must be a whole number"),
     ] {
-        let page = ada.post("/console/account/tokens", &[("name", name), ("days", days)]).await;
+        let form = [("name", name), ("days", days), ("current", PASSWORD)];
+        let page = ada.post("/console/account/tokens", &form).await;
         let said = page.one(&format!("#{field}-problem"));
         assert!(page.status == 422 && said.contains(says), "{}", page.text());
         let typed = page.attributes("form[action='/console/account/tokens'] input", "value");
         assert_eq!(typed, [name, days], "what was typed stays");
     }
-    let page = ada.submit("/console/account/tokens", &[("name", "terraform"), ("days", "30")]).await;
+    // Whoever has the session alone makes none.
+    for current in ["", "guess"] {
+        let form = [("name", "terraform"), ("days", "30"), ("current", current)];
+        let page = ada.post("/console/account/tokens", &form).await;
+        assert!(page.one("#token-current-problem").contains("is not right"), "{}", page.text());
+        assert_eq!(page.attributes("#name", "value"), ["terraform"]);
+    }
+    let form = [("name", "terraform"), ("days", "30"), ("current", PASSWORD)];
+    let page = ada.submit("/console/account/tokens", &form).await;
     let token = page.one("#token");
     assert!(token.starts_with("djt_") && token.len() == 68, "{token}");
     let page = ada.get("/console/account").await;
@@ -188,6 +203,6 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let rows = world.wired.store.changes(None, None, std::num::NonZeroUsize::MAX).await.unwrap();
     let told: Vec<_> = rows.iter().filter(|row| row.change.action.starts_with("token.")).collect();
     assert_eq!(told.len(), 2);
-    assert!(told.iter().all(|row| row.change.actor.name() == "owner-0@example.com"));
+    assert!(told.iter().all(|row| row.change.actor.name() == EMAIL));
     assert!(!format!("{rows:?}").contains(&token));
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use deja_core::admin::keys;
 use deja_core::admin::projects::{self, ProjectPatch};
+use deja_core::admin::{keys, tokens};
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::audit::{Actor, Change};
 use deja_core::id::EntryId;
@@ -101,7 +101,7 @@ async fn every_page_is_sound_with_and_without_data() {
         .await;
     owner.submit("/console/operators/invite", &[("email", "new@example.com"), ("role", "member")]).await;
     let key = world.wired.store.keys(world.reload("furnished").await.id).await.unwrap().remove(0).0.id;
-    owner.submit("/console/account/tokens", &[("name", "ci"), ("days", "9")]).await;
+    tokens::create(&world.acting(), "owner-0@example.com", "ci", None).await.unwrap();
     let revoke = owner.get("/console/account").await.attributes("td.do a", "href").remove(0);
     let token = revoke.split('/').nth(4).unwrap();
     for slug in ["furnished", "bare"] {

@@ -108,6 +108,8 @@ async fn codes_cannot_be_guessed_from_anywhere() {
     for _ in 0..10 {
         assert_eq!(second(&mut guesser, &page, "000000").await.status, 422);
     }
+    let page = ada.post("/console/account/second-factor/off", &[("code", &app.code(1))]).await;
+    assert!(page.one("#off-code-problem").starts_with("It was wrong too often."), "{}", page.text());
     let mut elsewhere = world.stranger();
     let page = password(&mut elsewhere).await;
     let waits = second(&mut elsewhere, &page, &app.code(1)).await;

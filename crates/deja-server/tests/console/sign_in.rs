@@ -377,10 +377,31 @@ async fn a_new_password_ends_all_sessions() {
     assert!(page.one("#password-problem").contains("12 characters"), "{}", page.text());
     let unlike = [("current", PASSWORD), ("password", "another fine password"), ("again", "another")];
     assert!(ada.post(place, &unlike).await.one("#again-problem").contains("not the same"));
+    assert!(ada.get("/console/account").await.text().contains("Access tokens go on working"));
     ada.submit("/console/account/password", &change(PASSWORD, "another fine password")).await;
     assert_eq!(other.get("/console/account").await.status, 303);
     let form = [("email", "ada@example.com"), ("password", "another fine password")];
     assert_eq!(ada.submit("/console/sign-in", &form).await.one("h1"), "Projects");
+}
+
+#[tokio::test]
+async fn who_is_signed_in_and_guesses_too_often_stays_on_the_page() {
+    let world = with_ada().await;
+    let mut ada = world.stranger();
+    ada.submit("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
+    let new = [("current", "guess"), ("password", PASSWORD), ("again", PASSWORD)];
+    for _ in 0..5 {
+        assert_eq!(ada.post("/console/account/password", &new).await.status, 422);
+    }
+    for (place, field) in
+        [("password", "current"), ("second-factor", "second-current"), ("tokens", "token-current")]
+    {
+        let form = [&new[..], &[("name", "ci")]].concat();
+        let page = ada.post(&format!("/console/account/{place}"), &form).await;
+        let told = page.one(&format!("#{field}-problem"));
+        assert_eq!((page.status, told.as_str()), (422, "It was wrong too often. Try again in 15 minutes."));
+    }
+    assert_eq!(ada.get("/console/account").await.status, 200);
 }
 
 #[tokio::test]
