@@ -167,9 +167,35 @@ fn cut(text: &str, length: usize) -> String {
     line.chars().take(length - 1).chain(['…']).collect()
 }
 
+/// What was said in passing, as a sentence. What begins with a name or an address stays as it is.
+pub(crate) fn sentence(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or_default();
+    let is_name = word == "deja" || !word.bytes().all(|b| b.is_ascii_lowercase());
+    let begin = if is_name { 0 } else { word.len().min(1) };
+    let (first, rest) = text.split_at(begin);
+    let end = if text.is_empty() || text.ends_with(['.', '!', '?', '…']) { "" } else { "." };
+    format!("{}{rest}{end}", first.to_ascii_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_becomes_a_sentence() {
+        for (said, told) in [
+            ("the name is taken: choose another", "The name is taken: choose another."),
+            ("a limit", "A limit."),
+            ("Done.", "Done."),
+            ("It is so (now 7)", "It is so (now 7)."),
+            ("ada@example.com has no token", "ada@example.com has no token."),
+            ("'x' is none", "'x' is none."),
+            ("deja cannot open it", "deja cannot open it."),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(said), told);
+        }
+    }
 
     #[test]
     fn numbers_read_well() {

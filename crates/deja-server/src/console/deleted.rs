@@ -15,6 +15,7 @@ use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
 use super::page::{Answer, Confirm, Frame, Visit};
+use crate::format;
 
 /// What is sealed.
 const UNDO: &str = "undo";
@@ -206,7 +207,8 @@ pub(super) async fn restore(
         }
         (None, _) => visit.to(&list, &Flash::good(format!("{all} entries are back."))),
         (Some(error), _) => {
-            visit.to(&list, &Flash::bad(format!("{} of {all} entries are back. {error}", back.len())))
+            let why = format::sentence(&error.to_string());
+            visit.to(&list, &Flash::bad(format!("{} of {all} entries are back. {why}", back.len())))
         }
     }
 }

@@ -159,7 +159,7 @@ impl ConsoleError {
                 format!("Sign-in failed too often from here. Try again in {}.", format::wait(*wait)),
                 SIGN_IN,
             ),
-            Self::Refused(what) => (StatusCode::UNPROCESSABLE_ENTITY, "Not done", what.clone(), PROJECTS),
+            Self::Refused(what) => (StatusCode::UNPROCESSABLE_ENTITY, "Not done", format::sentence(what), PROJECTS),
             Self::Overloaded => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Busy",

@@ -17,6 +17,7 @@ use super::Console;
 use super::error::ConsoleError;
 use super::session::Who;
 use crate::api::body::{Unread, collect};
+use crate::format;
 
 /// Longest form of somebody who is not signed in: an address, passwords and where to go on, in bytes.
 const AT_THE_DOOR: usize = 16 * 1024;
@@ -110,8 +111,8 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    pub(super) fn of(field: &'static str, text: impl Into<String>) -> Self {
-        Self { field, text: text.into() }
+    pub(super) fn of(field: &'static str, text: impl AsRef<str>) -> Self {
+        Self { field, text: format::sentence(text.as_ref()) }
     }
 
     /// What a use case refused, at one of these fields if it names one. Any other error is handed back.

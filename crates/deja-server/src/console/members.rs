@@ -72,6 +72,15 @@ async fn page(
     })
 }
 
+/// Somebody with this rank.
+const fn one(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Viewer => "a viewer",
+        Rank::Editor => "an editor",
+        Rank::Owner => "an owner",
+    }
+}
+
 /// What is to become of a member.
 #[derive(Deserialize)]
 pub(super) struct Wish {
@@ -92,7 +101,7 @@ pub(super) struct Own {
 pub(super) async fn confirm_own(visit: Visit, Path(slug): Path<String>, Query(own): Query<Own>) -> Answer {
     let project = visit.project()?;
     let then = match own.r#do.parse::<Rank>() {
-        Ok(rank) => format!("You become {rank} of {}.", project.name),
+        Ok(rank) => format!("You become {} of {}.", one(rank), project.name),
         Err(_) => format!("You leave {}.", project.name),
     };
     let text = format!(
@@ -127,7 +136,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         }
         (_, Ok(rank)) => {
             let done = members::set(&by, &slug, &form.email, rank).await;
-            (done.map(drop), format!("{} is {rank} here from the next request on.", form.email.trim()))
+            (done.map(drop), format!("{} is {} here from the next request on.", form.email.trim(), one(rank)))
         }
         (_, Err(_)) => return Err(ConsoleError::bad_field()),
     };

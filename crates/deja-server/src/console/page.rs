@@ -24,7 +24,7 @@ use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::Problem;
 use super::session::{self, Cookies, Who};
-use crate::format::Moment;
+use crate::format::{self, Moment};
 
 /// What a handler gives back.
 pub(super) type Answer = Result<Response, ConsoleError>;
@@ -54,6 +54,8 @@ pub(super) struct Person {
 pub(super) struct Tab {
     pub(super) slug: String,
     pub(super) name: String,
+    /// Whether its requests are refused.
+    pub(super) suspended: bool,
     /// What who is signed in may do in it.
     rank: Rank,
 }
@@ -66,7 +68,12 @@ impl Person {
 
 impl Tab {
     fn of(project: &Project, rank: Rank) -> Self {
-        Self { slug: project.slug.to_string(), name: project.name.clone(), rank }
+        Self {
+            slug: project.slug.to_string(),
+            name: project.name.clone(),
+            suspended: project.suspended,
+            rank,
+        }
     }
 }
 
@@ -277,7 +284,7 @@ impl Visit {
                 | AdminError::OwnersOnly
                 | AdminError::RankTooLow(_)),
             ) => Err(error.into()),
-            Err(error) => self.to(place, &Flash::bad(error.to_string())),
+            Err(error) => self.to(place, &Flash::bad(format::sentence(&error.to_string()))),
         }
     }
 

@@ -116,7 +116,7 @@ pub(super) async fn refresh(visit: Visit, Path(slug): Path<String>) -> Answer {
             visit.to(&place, &Flash::good("The price table is current: its source has not changed."))
         }
         // A source that does not answer is news for the owner and no failure of ours.
-        Err(AdminError::Failed(problem)) => visit.to(&place, &Flash::bad(problem)),
+        Err(AdminError::Failed(problem)) => visit.to(&place, &Flash::bad(format::sentence(&problem))),
         failed => visit.done(&place, failed, ""),
     }
 }

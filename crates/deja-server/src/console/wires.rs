@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::error::ConsoleError;
 use super::filled::{self, Touched};
 use super::flash::Flash;
-use super::form::{Form, Path, Problem};
+use super::form::{Form, Path, Problem, at};
 use super::page::{Answer, Visit};
 use super::settings::{self, SettingsForm};
 
@@ -106,7 +106,6 @@ impl WiresForm {
     }
 
     fn read(&self) -> Result<ProjectPatch, Problem> {
-        let at = |field| move |problem: UnknownWord| Problem::of(field, format!("{problem}."));
         Ok(ProjectPatch {
             client_controls: Some(words(&self.control).map_err(at("control"))?),
             opt_ins: Some(words(&self.opt_in).map_err(at("opt_in"))?),

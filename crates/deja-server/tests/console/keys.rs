@@ -152,7 +152,7 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let mut ada = world.stranger();
     ada.submit("/console/sign-in", &[("email", EMAIL), ("password", PASSWORD)]).await;
     for (name, days, field, says) in [
-        (" ", "9", "name", "the name"),
+        (" ", "9", "name", "The name"),
         ("ci", "0", "expires", "36500 days"),
         ("ci", "soon", "expires", "must be a whole number"),
     ] {

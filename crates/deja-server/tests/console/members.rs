@@ -241,7 +241,7 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
     assert!(!page.one("tbody").contains(email), "{}", page.text());
     assert_eq!(hers.get("/console/p/shared").await.status, 404);
 
-    for (who, problem) in [("eve@example.com", "there is no operator"), ("nobody", "not an email address")] {
+    for (who, problem) in [("eve@example.com", "There is no operator"), ("nobody", "not an email address")] {
         let page = owner.post(place, &[("email", who), ("do", "editor")]).await;
         assert_eq!(page.status, 422);
         assert!(page.one("#email-problem").contains(problem), "{}", page.text());
@@ -260,6 +260,12 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
     let asks = owner.get(place).await.attributes("tbody td.do a.danger", "href").remove(0);
     let asked = owner.get(&asks).await;
     assert!(asked.one("main form p").starts_with("You leave Shared."), "{}", asked.text());
+    for (rank, told) in
+        [("viewer", "You become a viewer of Shared."), ("editor", "You become an editor of Shared.")]
+    {
+        let asked = owner.get(&format!("{place}/own?do={rank}")).await;
+        assert!(asked.one("main form p").starts_with(told), "{}", asked.text());
+    }
     let form =
         ["email", "do"].map(|name| asked.attributes(&format!("main [name={name}]"), "value").remove(0));
     assert_eq!(form, [own.as_str(), "remove"]);
@@ -298,7 +304,7 @@ async fn the_last_owner_stays_one() {
         .submit("/console/operators/change", &[("email", "owner-0@example.com"), ("do", "member")])
         .await;
     let told = page.one("[role=alert]");
-    assert_eq!(told, "this is the last owner who may sign in: make somebody else an owner first");
+    assert_eq!(told, "This is the last owner who may sign in: make somebody else an owner first.");
     owner.submit("/console/operators/change", &[("email", "member-1@example.com"), ("do", "owner")]).await;
     let roles: Vec<Role> =
         world.wired.store.operators().await.unwrap().iter().map(|operator| operator.role).collect();

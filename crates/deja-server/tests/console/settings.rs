@@ -255,6 +255,10 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit(&state, &[("state", &word)]).await;
     assert!(world.reload("shop").await.suspended);
     assert!(owner.get("/console/p/shop").await.text().contains("refused with 403"));
+    for place in ["", "/keys", "/analytics", "/requests"] {
+        let page = owner.get(&format!("/console/p/shop{place}")).await;
+        assert_eq!(page.one(".side .what .badge"), "Suspended", "{place}");
+    }
 }
 
 #[tokio::test]
