@@ -13,7 +13,7 @@ use crate::cache::{LabelSource, PromptHash, Readings};
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::project::Project;
-use crate::quality::{Judged, Quality, Sample, SamplePlace, Setting, Traffic, to_label};
+use crate::quality::{Judged, Point, Quality, Sample, SamplePlace, Setting, Traffic, to_label};
 
 /// Hours of traffic that are looked at, at most: 30 days.
 const MOST_HOURS: i64 = 30 * 24;
@@ -39,6 +39,11 @@ impl Evidence {
     /// The figures that follow from the evidence.
     pub fn quality(&self) -> Quality {
         Quality::of(self.traffic.clone(), &self.samples)
+    }
+
+    /// The figures of one setting.
+    pub fn point(&self, setting: Setting) -> Point {
+        Point::of(setting, &self.traffic, &self.samples)
     }
 
     /// Samples with a label.
@@ -73,8 +78,8 @@ impl Labellers {
 pub struct Figures {
     /// The figures that follow from the evidence.
     pub quality: Quality,
-    /// The threshold and the guard that the project has set.
-    pub present: Setting,
+    /// The figures of the threshold and the guard that the project has set.
+    pub present: Point,
     /// Samples there are.
     pub samples: usize,
     /// How many samples have a label.
@@ -89,7 +94,7 @@ impl From<Evidence> for Figures {
     fn from(evidence: Evidence) -> Self {
         Self {
             quality: evidence.quality(),
-            present: evidence.present(),
+            present: evidence.point(evidence.present()),
             samples: evidence.samples.len(),
             labels: evidence.labels(),
             waiting: to_label(&evidence.traffic, &evidence.samples).len(),

@@ -72,6 +72,11 @@ impl Setting {
     pub fn of(settings: &ProjectSettings) -> Self {
         Self { threshold: settings.threshold(None), guard: settings.guard }
     }
+
+    /// Whether both are the same, but for what calculating with fractions leaves.
+    pub fn is(self, other: Self) -> bool {
+        self.guard == other.guard && (self.threshold.get() - other.threshold.get()).abs() < 1e-6
+    }
 }
 
 /// What the guard says of a sample, without its texts: a project has thousands.
@@ -150,6 +155,24 @@ pub struct Point {
     pub saved: NanoUsd,
 }
 
+impl Point {
+    /// The figures of this setting, whether it is one of the curve or not.
+    pub fn of(setting: Setting, traffic: &Traffic, samples: &[Judged]) -> Self {
+        Self::weighed(setting, traffic, samples, &Weights::of(traffic, samples))
+    }
+
+    fn weighed(setting: Setting, traffic: &Traffic, samples: &[Judged], weights: &Weights) -> Self {
+        let served = weights.served(samples, |judged| judged.served_by(setting));
+        let hits = traffic.totals.exact_hits as f64 + served.queries;
+        Self {
+            setting,
+            hit_rate: hits / traffic.answered().max(1) as f64,
+            precision: served.precision,
+            saved: NanoUsd::from_nanos((hits * traffic.price()) as u64),
+        }
+    }
+}
+
 /// How good a project's hits are, as far as traffic, samples and labels tell.
 #[derive(Clone, Debug)]
 pub struct Quality {
@@ -177,37 +200,17 @@ impl Quality {
         let hits = traffic.totals.exact_hits as f64 + by_meaning;
         let was_hit = weights.served(samples, |judged| judged.met == Met::Served);
         let wrong = was_hit.precision.map(|right| right.of_the_rest().within(by_meaning / hits.max(1.0)));
-        let curve = settings().map(|setting| {
-            let served = weights.served(samples, |judged| judged.served_by(setting));
-            let hits = traffic.totals.exact_hits as f64 + served.queries;
-            Point {
-                setting,
-                hit_rate: hits / answered,
-                precision: served.precision,
-                saved: NanoUsd::from_nanos((hits * traffic.price()) as u64),
-            }
-        });
+        let curve = settings().map(|setting| Point::weighed(setting, &traffic, samples, &weights)).collect();
         let proof_only = weights.share(samples, |judged| judged.proof_only);
         let sampled = |band: &Band| samples.iter().any(|judged| judged.place.band == *band);
         let without_samples =
             Band::all().filter(|band| !sampled(band)).map(|band| traffic.bands[band.index()]).sum();
-        Self {
-            hit_rate: hits / answered,
-            wrong,
-            proof_only,
-            without_samples,
-            curve: curve.collect(),
-            traffic,
-        }
+        Self { hit_rate: hits / answered, wrong, proof_only, without_samples, curve, traffic }
     }
 
-    /// The point of the curve at this setting.
+    /// The point of the curve at this setting, if it is one of the curve's.
     pub fn at(&self, setting: Setting) -> Option<&Point> {
-        let same = |point: &&Point| {
-            let apart = (point.setting.threshold.get() - setting.threshold.get()).abs();
-            point.setting.guard == setting.guard && apart < 1e-6
-        };
-        self.curve.iter().find(same)
+        self.curve.iter().find(|point| point.setting.is(setting))
     }
 
     /// The setting with the most hits of those that are almost certainly right in [`ADVISED_PRECISION`] of the hits by
@@ -414,6 +417,14 @@ mod tests {
         assert!((both.low - low).abs() < 1e-9 && (both.high - high).abs() < 1e-9);
         assert_eq!((at(0.9).precision.unwrap().share, at(0.9).hit_rate), (1.0, 0.9));
         assert_eq!((at(0.97).precision, at(0.97).hit_rate), (None, 0.0));
+        // A setting between those of the curve, or beyond.
+        for (threshold, hit_rate) in [(0.7, 1.0), (0.865, 1.0), (0.875, 0.9), (0.995, 0.0)] {
+            let setting = setting(threshold, Guard::Off);
+            assert!(quality.at(setting).is_none());
+            let point = Point::of(setting, &quality.traffic, &samples);
+            assert!((point.hit_rate - hit_rate).abs() < 1e-9, "{point:?}");
+        }
+        assert_eq!(Point::of(setting(0.9, Guard::Off), &quality.traffic, &samples), *at(0.9));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use askama::Template;
 use deja_core::admin::quality::{self, Evidence, Labellers};
 use deja_core::embedding::Threshold;
-use deja_core::quality::{Judged, Quality, Sample, Setting};
+use deja_core::quality::{Judged, Sample, Setting};
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
@@ -85,13 +85,13 @@ impl Wanted {
 /// `GET /console/p/{slug}/quality/apply`: the preview.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
-    let (present, quality) = (evidence.present(), evidence.quality());
+    let present = evidence.present();
     let then = wanted.read(present)?;
     let page = ApplyPage {
         frame: visit.frame_in(&evidence.project, "Apply a setting", "Quality"),
         threshold: then.threshold.get().to_string(),
         guard: then.guard.as_str(),
-        changes: changes(&quality, present, then),
+        changes: changes(&evidence, present, then),
         sides: [
             side(&visit, &evidence, ("gained", "Would be hits"), (present, then)).await?,
             side(&visit, &evidence, ("lost", "Would be hits no more"), (then, present)).await?,
@@ -101,20 +101,20 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     Ok(visit.page(&page))
 }
 
-fn changes(quality: &Quality, now: Setting, then: Setting) -> Vec<(&'static str, String, String)> {
+fn changes(evidence: &Evidence, now: Setting, then: Setting) -> Vec<(&'static str, String, String)> {
     let told = |setting: Setting| {
-        let point = quality.at(setting);
-        let right = point.and_then(|point| point.precision);
+        let point = evidence.point(setting);
+        let right = point.precision;
         [
             ("Threshold", setting.threshold.get().to_string()),
             ("Guard", setting.guard.as_str().to_owned()),
-            ("Hit rate", format::percent(point.map(|point| point.hit_rate))),
+            ("Hit rate", format::percent(Some(point.hit_rate))),
             (
                 "Right among hits by meaning",
                 right.map_or("not known".into(), |p| format::percent(Some(p.share))),
             ),
             ("95% interval", right.map_or("–".into(), interval)),
-            ("Saved", point.map_or("–".into(), |point| format::money(point.saved))),
+            ("Saved", format::money(point.saved)),
         ]
     };
     told(now).into_iter().zip(told(then)).map(|((what, now), (_, then))| (what, now, then)).collect()

@@ -4,11 +4,12 @@ use askama::Template;
 use deja_core::admin::cache;
 use deja_core::admin::quality::{self, Labellers};
 use deja_core::cache::{LabelSource, Labelled as Became, Met};
-use deja_core::quality::{Sample, to_label};
+use deja_core::quality::{Sample, SampleId, to_label};
 use deja_core::store::NewLabel;
 use serde::Deserialize;
 
 use super::diff::{Piece, pieces};
+use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
 use super::page::{Answer, Frame, Visit};
@@ -22,8 +23,9 @@ struct LabelPage {
     labels: usize,
     waiting: usize,
     pair: Option<Pair>,
-    /// How many were passed over.
-    skip: usize,
+    skipped: Skipped,
+    /// With this one, too.
+    skip: String,
 }
 
 /// A sample to label.
@@ -61,22 +63,41 @@ pub(super) fn happened(met: Met, reason: Option<&str>) -> String {
     }
 }
 
+/// The samples that were passed over, by their numbers: the order of all changes with each label.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Place {
-    skip: usize,
+pub(super) struct Skipped {
+    /// Separated by commas.
+    skip: String,
+}
+
+/// How many of them an address has, the last ones: proxies take no long addresses.
+const SKIPPED: usize = 200;
+
+impl Skipped {
+    fn has(&self, sample: SampleId) -> bool {
+        self.skip.split(',').any(|number| number.parse() == Ok(sample.get()))
+    }
+
+    /// With one more.
+    fn and(&self, sample: i64) -> String {
+        let mut all: Vec<&str> = self.skip.split(',').filter(|number| !number.is_empty()).collect();
+        let sample = sample.to_string();
+        all.push(&sample);
+        all[all.len().saturating_sub(SKIPPED)..].join(",")
+    }
+
+    fn place(&self, slug: &str) -> String {
+        format!("/console/p/{slug}/quality/label{}", query(&[("skip", &self.skip)]))
+    }
 }
 
 /// `GET /console/p/{slug}/quality/label`.
-pub(super) async fn get(
-    visit: Visit,
-    Path(slug): Path<String>,
-    Query(Place { skip }): Query<Place>,
-) -> Answer {
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(skipped): Query<Skipped>) -> Answer {
     let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);
     let mut pair = None;
-    for judged in order.iter().skip(skip) {
+    for judged in order.iter().filter(|judged| !skipped.has(judged.place.id)) {
         let sample = visit.store().sample(evidence.project.id, judged.place, visit.now()).await?;
         pair = sample.as_ref().map(Pair::of);
         // One that went meanwhile is passed over.
@@ -88,8 +109,9 @@ pub(super) async fn get(
         frame: visit.frame_in(&evidence.project, "Label samples", "Quality"),
         labels: evidence.labels(),
         waiting: order.len(),
+        skip: pair.as_ref().map(|pair| skipped.and(pair.sample)).unwrap_or_default(),
         pair,
-        skip,
+        skipped,
         slug,
     };
     Ok(visit.page(&page))
@@ -99,8 +121,8 @@ pub(super) async fn get(
 pub(super) struct Labelled {
     sample: i64,
     answers: Answers,
-    #[serde(default)]
-    skip: usize,
+    #[serde(flatten)]
+    skipped: Skipped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -113,7 +135,7 @@ enum Answers {
 /// `POST /console/p/{slug}/quality/label`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Labelled>) -> Answer {
     let project = visit.project()?;
-    let place = format!("/console/p/{slug}/quality/label?skip={}", form.skip);
+    let place = form.skipped.place(&slug);
     let (store, now) = (visit.store(), visit.now());
     let places = store.sample_places(project.id, now).await?;
     let found = match places.into_iter().find(|place| place.id.get() == form.sample) {

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use deja_core::admin::quality::{self, Figures, Labellers};
+use deja_core::embedding::Threshold;
 use deja_core::project::Guard;
 use deja_core::quality::{ADVISED_PRECISION, Estimate, Point, Quality, Setting};
 use serde::Deserialize;
@@ -57,21 +58,24 @@ pub(super) struct Row {
 
 impl Row {
     fn of(slug: &str, point: &Point, present: Setting) -> Self {
-        let (threshold, guard) = (point.setting.threshold.get(), point.setting.guard);
+        let (threshold, guard) = (shown(point.setting.threshold), point.setting.guard);
         Self {
-            threshold: format!("{threshold:.2}"),
             guard: guard.as_str(),
             hit_rate: format::percent(Some(point.hit_rate)),
             precision: point.precision.map_or("not known".into(), |right| format::percent(Some(right.share))),
             interval: point.precision.map_or("–".into(), interval),
             saved: format::money(point.saved),
-            apply: format!(
-                "/console/p/{slug}/quality/apply?threshold={threshold:.2}&guard={}",
-                guard.as_str()
-            ),
-            present: (present.threshold.get() - threshold).abs() < 1e-6 && present.guard == guard,
+            apply: format!("/console/p/{slug}/quality/apply?threshold={threshold}&guard={}", guard.as_str()),
+            present: present.is(point.setting),
+            threshold,
         }
     }
+}
+
+/// A threshold with two digits, or as many as it has.
+fn shown(threshold: Threshold) -> String {
+    let (short, whole) = (format!("{:.2}", threshold.get()), threshold.get().to_string());
+    if whole.len() > short.len() { whole } else { short }
 }
 
 /// Where a share lies with a certainty of 95%.
@@ -89,9 +93,14 @@ pub(super) struct Wanted {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = &visit.seen()?.project;
     let known = quality::figures(&visit.acting(), &slug, Labellers::People).await?;
-    let (quality, present) = (&known.quality, known.present);
+    let (quality, present) = (&known.quality, known.present.setting);
     let guard = wanted.guard.parse().unwrap_or(present.guard);
     let row = |point: &Point| Row::of(&slug, point, present);
+    let mut points: Vec<&Point> = quality.curve.iter().collect();
+    if quality.at(present).is_none() {
+        points.push(&known.present);
+        points.sort_by(|one, other| one.setting.threshold.get().total_cmp(&other.setting.threshold.get()));
+    }
     let page = QualityPage {
         frame: visit.frame_in(project, "Quality", "Quality"),
         kept: project.settings.samples > 0,
@@ -111,7 +120,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
                 current: other == guard,
             })
             .into(),
-        rows: quality.curve.iter().filter(|point| point.setting.guard == guard).map(row).collect(),
+        rows: points.into_iter().filter(|point| point.setting.guard == guard).map(row).collect(),
         charts: charts(quality).map(|chart| (chart, format!("/console/p/{slug}/quality/curve.csv"))).into(),
         slug,
     };

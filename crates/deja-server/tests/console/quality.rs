@@ -132,7 +132,11 @@ async fn what_differs_is_marked_and_one_may_be_skipped() {
     assert!(first.text().contains("0 labelled, 2 to go") && first.text().contains("0.961"));
     let second = member.get("/console/p/sampled/quality/label?skip=1").await;
     assert_eq!(second.all("mark"), ["disable", "enable"]);
-    let none = member.get("/console/p/sampled/quality/label?skip=2").await;
+    // The same one stays skipped, whatever is labelled meanwhile.
+    let skip = first.attributes("main a[data-key=s]", "href").remove(0);
+    assert_eq!(skip, "?skip=1");
+    let form = [("sample", "2"), ("answers", "yes"), ("skip", "1")];
+    let none = member.submit("/console/p/sampled/quality/label", &form).await;
     assert!(none.one(".empty").contains("You have skipped the rest"));
 }
 
@@ -168,6 +172,26 @@ async fn a_setting_is_applied_after_a_preview() {
             "{wrong}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_setting_between_those_of_the_table_is_told_too() {
+    let (world, _) = with_samples().await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (threshold, number, told) in [
+        ("0.955", 22, "0.955 50.0% not known – $1.00 In force"),
+        ("0.995", 26, "0.995 0.0% not known – $0.00 In force"),
+        ("0.7", 1, "0.70 100.0% not known – $2.00 In force"),
+    ] {
+        let form = [("name", "Sampled"), ("max_entries", "10"), ("threshold", threshold), ("guard", "off")];
+        member.submit("/console/p/sampled/settings", &form).await;
+        let page = member.get("/console/p/sampled/quality").await;
+        assert_eq!((page.all("#curve tbody tr").len(), row(&page, "#curve", number)), (26, told.into()));
+        let other = member.get("/console/p/sampled/quality?guard=strict").await;
+        assert!(!other.one("#curve").contains("In force"), "{}", other.text());
+    }
+    let page = member.get("/console/p/sampled/quality/apply?threshold=0.955").await;
+    assert_eq!(row(&page, "main > .table", 3), "Hit rate 100.0% 50.0%");
 }
 
 #[tokio::test]
