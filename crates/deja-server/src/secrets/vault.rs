@@ -3,9 +3,9 @@
 //! What a secret belongs to goes in as associated data ([`binding`](deja_core::provider::binding)): a sealed secret
 //! that was moved to another provider, or whose provider was given another host, does not open.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,12 +49,13 @@ impl MasterKey {
         key.map_err(|_| NoMasterKey)
     }
 
-    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there and need not be.
-    pub fn of_directory(directory: &Path, entropy: &dyn Entropy, is_there: bool) -> Result<Self, VaultError> {
+    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there. Where something is `sealed`
+    /// it must be there: a new one opens nothing, and takes the place of the right one in the next backup.
+    pub fn of_directory(directory: &Path, entropy: &dyn Entropy, sealed: bool) -> Result<Self, VaultError> {
         let path = key_file(directory);
         match File::open(&path) {
             Ok(file) => Self::read(file, &path),
-            Err(error) if error.kind() == ErrorKind::NotFound && is_there => Err(VaultError::Missing(path)),
+            Err(error) if error.kind() == ErrorKind::NotFound && sealed => Err(VaultError::Missing(path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::create(directory, &path, entropy),
             Err(error) => Err(VaultError::File(path, error)),
         }
@@ -76,6 +77,7 @@ impl MasterKey {
         let failed = |error| VaultError::File(path.into(), error);
         let mut key = Zeroizing::new([0; 32]);
         entropy.fill(&mut *key)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
         // Written aside and then named, so that no crash leaves half a key. Such files are made 0600.
         let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
         let text = Zeroizing::new(format!("{}\n", hex::encode(*key)));
@@ -127,13 +129,6 @@ pub enum VaultError {
         .0.display()
     )]
     Missing(PathBuf),
-    /// PostgreSQL, and no key.
-    #[error(
-        "PostgreSQL needs a master key of yours: set DEJA_MASTER_KEY, on every replica to the same one, and keep it; \
-         openssl rand -hex 32 makes one for a new database (there is no {} either)",
-        .0.display()
-    )]
-    Unset(PathBuf),
     /// The store was sealed with another key.
     #[error(
         "the master key is not the one that the stored secrets are sealed with: set DEJA_MASTER_KEY to that key, \
@@ -164,9 +159,7 @@ impl Vault {
         Self { cipher: XChaCha20Poly1305::new((&*key.0).into()), entropy }
     }
 
-    /// The vault of `store`, which is at `place`, under the key of the settings or, without one, of the data directory, which
-    /// must exist. No key is made where something is sealed already: a new one opens nothing, and takes the place of the
-    /// right one in the next backup. Nor beside PostgreSQL: a data directory that nobody keeps would be its only place.
+    /// The vault of `store`, which is at `place`, under the key of the settings or, without one, of the data directory.
     pub async fn load<S: ProviderConfigs + ?Sized>(
         setting: Option<&SecretString>,
         place: &StoreSettings,
@@ -176,13 +169,18 @@ impl Vault {
         let key = match setting {
             Some(text) => MasterKey::parse(text)?,
             None => {
-                let shared = place.postgres.is_some();
-                let is_there = shared || store.key_check().await?.is_some();
-                let key = MasterKey::of_directory(&place.data_dir, &*entropy, is_there);
-                key.map_err(|error| match error {
-                    VaultError::Missing(path) if shared => VaultError::Unset(path),
-                    error => error,
-                })?
+                let sealed = store.key_check().await?.is_some();
+                let key = MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?;
+                // With PostgreSQL nothing else is in the directory, and other replicas do not see it.
+                if place.postgres.is_some() && !sealed {
+                    let file = key_file(&place.data_dir);
+                    tracing::warn!(
+                        file = %file.display(),
+                        "this new database is sealed with the key in a file: keep the file, or set DEJA_MASTER_KEY to the key, \
+                         on every replica. Without the key nobody can open the stored secrets"
+                    );
+                }
+                key
             }
         };
         let vault = Self::new(&key, entropy);

@@ -121,30 +121,24 @@ fn a_dump_of_a_running_postgresql_can_be_restored() {
     assert_eq!(after["cache_hit"], false, "it came after the backup");
 }
 
-/// The data directory of a replica need not be kept: a key in it alone would be lost with the pod.
+/// The data directory of a replica need not be kept, so whoever lets deja make a key in it is told.
 #[test]
-fn no_master_key_is_made_beside_postgresql() {
+fn a_master_key_that_is_made_beside_postgresql_is_to_be_kept() {
     let url = new_database();
-    let data = tempfile::tempdir().unwrap();
-    let run = |arguments: &[&str]| {
+    let root = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], data: &str| {
         let mut command = Command::new(DEJA);
         command.args(arguments).env_clear().env("DEJA_PRICES_URL", "").env("DEJA_DATABASE_URL", &url);
-        command.env("DEJA_LISTEN", "127.0.0.1:0").env("DEJA_DATA_DIR", data.path());
-        let output = command.output().unwrap();
+        let output = command.env("DEJA_DATA_DIR", root.path().join(data)).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, error) = run(&["project", "list"]);
-    assert!(code == 1 && error.contains("there is no deja in "), "nothing is begun: {error}");
-    for arguments in [&["serve"][..], &["project", "create", "a"], &["project", "list"]] {
-        let (code, error) = run(arguments);
-        assert_eq!(code, 2, "{error}");
-        assert!(error.contains("DEJA_MASTER_KEY") && error.contains("openssl rand -hex 32"), "{error}");
-    }
-    let file = data.path().join("master.key");
-    assert!(!file.exists());
-    // One that is there, as after a move from a data directory, is used.
-    fs::write(&file, "ab".repeat(32)).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(run(&["project", "create", "a"]), (0, String::new()));
-    assert_eq!(run(&["project", "list"]), (0, String::new()));
+    let (code, error) = run(&["project", "list"], "one");
+    assert!(code == 1 && error.contains("there is no deja in "), "{error}");
+    assert!(!root.path().join("one").exists(), "nothing is made");
+    let (code, told) = run(&["project", "create", "a"], "one");
+    assert!(code == 0 && told.contains("master.key") && told.contains("DEJA_MASTER_KEY"), "{told}");
+    let mode = fs::metadata(root.path().join("one")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(run(&["project", "list"], "one"), (0, String::new()));
+    assert!(run(&["project", "list"], "two").1.contains("set DEJA_MASTER_KEY"));
 }
