@@ -27,9 +27,9 @@ pub(super) const LAYOUT: Layout = Layout {
 fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "messages" => Place::List(message),
-        "presence_penalty" | "frequency_penalty" | "max_tokens" | "max_completion_tokens" => number(value),
-        // Of vLLM, SGLang and others whose models are one's own.
-        "top_k" | "min_p" | "repetition_penalty" => number(value),
+        // The last three are of vLLM, SGLang and others whose models are one's own.
+        "presence_penalty" | "frequency_penalty" | "max_tokens" | "max_completion_tokens" | "top_k" | "min_p"
+        | "repetition_penalty" => number(value),
         "chat_template_kwargs" => object(value, |_, value, _| {
             kept_if(matches!(value.kind(), Kind::Flag | Kind::Number | Kind::Text), value)
         }),
