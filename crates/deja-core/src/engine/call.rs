@@ -112,13 +112,13 @@ impl Engine {
             Turn::Unanswered(_) => Ok(Completed::Unshared(QueryError::Unfinished)),
             Turn::Unclaimed => {
                 // It may have waited.
-                self.still_serves(&call.caller, &call.query).await?;
+                self.renew(&mut call).await?;
                 Ok(self.settle_or_ask(leader, &mut call, None).await)
             }
             Turn::Ours(claim) => {
                 let work = async {
                     if claim.waited {
-                        self.still_serves(&call.caller, &call.query).await?;
+                        self.renew(&mut call).await?;
                     }
                     Ok(self.settle_or_ask(leader, &mut call, Some(&claim)).await)
                 };
@@ -129,6 +129,13 @@ impl Engine {
                 completed
             }
         }
+    }
+
+    /// Brings a call up to date that waited for another process.
+    async fn renew(&self, call: &mut Call) -> Result<(), QueryError> {
+        call.caller.providers = self.still_serves(&call.caller, &call.query).await?;
+        call.route = self.route(&call.caller, &call.query).await?;
+        Ok(())
     }
 
     /// A hit that was stored since the caller looked; without one, notes in `call` what is near.

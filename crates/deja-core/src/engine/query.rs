@@ -20,8 +20,8 @@ use crate::engine::relay::Answered;
 use crate::engine::search::Near;
 use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace};
 use crate::money::NanoUsd;
-use crate::project::Project;
-use crate::store::Admission;
+use crate::provider::Route;
+use crate::store::{Admission, OwnProviders};
 
 impl Engine {
     /// Reads a query with `read`, and answers it for an admitted caller. A request that cannot be read is counted as refused,
@@ -123,8 +123,7 @@ impl Engine {
         let judge = self.judge(query, project);
 
         course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
-        let mut route = None;
-        let mut reach = Reach::Similar;
+        let (mut providers, mut reach) = (caller.providers, Reach::Similar);
         loop {
             let trace = &mut course.trace;
             // The entry of the same prompt: no embedding needed.
@@ -157,25 +156,20 @@ impl Engine {
                 return Err(QueryError::NotCached);
             }
 
-            // Only now is the provider looked for: a hit needs none.
-            let route = match &route {
-                Some(route) => route,
-                None => {
-                    route.insert(self.parts.providers.route(caller, &query.model, query.endpoint()).await?)
-                }
-            };
-            query.can_take(route)?;
+            // Only now is the provider looked for: a hit needs none. Whoever waited asks the provider as it is now.
+            let asking = Admission { providers, ..caller.clone() };
+            let route = self.route(&asking, query).await?;
 
             // No entry answers: one call to the provider, shared with everybody who asks the same meanwhile.
             let call = Call {
-                caller: caller.clone(),
+                caller: asking,
                 query: query.clone(),
                 started,
                 scope: Scope::clone(&scope),
                 prompt_hash,
                 vector,
                 too_long: trace.too_long,
-                route: route.clone(),
+                route,
                 near,
                 uncertain: found.uncertain,
             };
@@ -183,19 +177,31 @@ impl Engine {
                 return Ok(answered);
             }
             reach = reach.narrower();
-            self.still_serves(caller, query).await?;
+            providers = self.still_serves(caller, query).await?;
         }
     }
 
-    /// Refuses a query whose project was deleted or suspended while it waited: deja buys nothing more for such a project.
-    pub(super) async fn still_serves(&self, caller: &Admission, query: &Query) -> Result<(), QueryError> {
+    /// The provider of a query, which has to serve it.
+    pub(super) async fn route(&self, caller: &Admission, query: &Query) -> Result<Route, QueryError> {
+        let route = self.parts.providers.route(caller, &query.model, query.endpoint()).await?;
+        query.can_take(&route)?;
+        Ok(route)
+    }
+
+    /// Refuses a query whose project was deleted or suspended while it waited: deja buys nothing more for such a project. Its own
+    /// providers may have changed too: what is known of them from now on.
+    pub(super) async fn still_serves(
+        &self,
+        caller: &Admission,
+        query: &Query,
+    ) -> Result<OwnProviders, QueryError> {
         let project = &caller.project;
         let now = self.parts.store.project(project.slug.as_str()).await.map_err(QueryError::from);
-        let is_shut = |now: Option<Project>| now.is_none_or(|now| now.id != project.id || now.suspended);
-        if query.or_open(now.map(is_shut))? {
-            Err(QueryError::Forbidden(NotAllowed::Suspended))
-        } else {
-            Ok(())
+        match query.or_open(now.map(Some))? {
+            Some(Some(now)) if now.id == project.id && !now.suspended => Ok(OwnProviders::Unknown),
+            Some(_) => Err(QueryError::Forbidden(NotAllowed::Suspended)),
+            // The store cannot tell now.
+            None => Ok(caller.providers),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Admission {
     pub key: Arc<ApiKey>,
     /// Its project, possibly suspended.
     pub project: Arc<Project>,
-    /// Its own providers. Never [`OwnProviders::Unknown`] where asking for them is a round trip.
+    /// Its own providers. Where asking for them is a round trip, only a request that waited knows nothing of them.
     pub providers: OwnProviders,
 }
 

@@ -12,7 +12,7 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project, ProjectSettings};
 use deja_core::provider::FailureClass;
-use deja_core::store::{Entries, EntryFilter, Keys, Projects, Usage};
+use deja_core::store::{Entries, EntryFilter, Keys, OwnProviders, Projects, Usage};
 use deja_core::testing::{change, entry, new_entry};
 
 use crate::util::{Bench, complete, failure, hold, is_miss, query, scope, settle, unguarded, vector};
@@ -229,6 +229,22 @@ async fn after_a_call_that_gave_them_nothing_callers_with_the_same_prompt_share_
         assert_eq!(caller.await.unwrap().unwrap().entry.answer.text, "reset|1");
     }
     assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
+async fn after_a_call_that_gave_nothing_the_provider_is_asked_as_it_is_then() {
+    let mut bench = Bench::new().await;
+    bench.caller.providers = OwnProviders::At([1; 16]);
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("reset|0")).await;
+    let other = bench.begin(query("reset|1"));
+    settle().await;
+    let moved = bench.move_provider();
+    gate.add_permits(100);
+    leader.await.unwrap().unwrap();
+    let reply = other.await.unwrap().unwrap();
+    assert_eq!((is_miss(&reply), reply.entry.answer.text.as_str()), (true, "re: reset|1"));
+    assert_eq!((bench.provider.count(), moved.count()), (1, 1));
 }
 
 /// Begins a call that fails with `class`, and what follows it.

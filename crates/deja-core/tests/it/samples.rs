@@ -1,7 +1,6 @@
 //! Which queries are sampled, and as what.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deja_core::admin::judging::Limits;
@@ -19,7 +18,7 @@ use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Sample};
 use deja_core::store::Samples;
 
 use crate::admin::over;
-use crate::util::{Bench, FakeProviders, complete, failure, query};
+use crate::util::{Bench, complete, failure, query};
 
 fn settings() -> ProjectSettings {
     ProjectSettings { guard: Guard::Off, ttl_seconds: Some(60), ..ProjectSettings::default() }
@@ -122,7 +121,7 @@ async fn a_round_of_judging_that_fails_says_what_it_paid() {
         bench.ask(&format!("reset my password|{number}")).await;
     }
     assert_eq!(kept(&bench).await.len(), 4);
-    let providers = Arc::new(FakeProviders(bench.provider.clone()));
+    let providers = bench.providers.clone();
     let admin = Admin { providers: Some(providers), ..over(&bench.store, &bench.clock) };
     let (by, project) = (admin.acting(Actor::Cli), "project-1");
     prices::set(&by, project, "cheap", 1.0, 2.0).await.unwrap();

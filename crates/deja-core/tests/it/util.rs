@@ -26,7 +26,7 @@ use deja_core::provider::{
 };
 use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::{
-    Admission, Entries, Keys, LogOrder, NewLabel, Projects, RequestLog, StoreError, Usage,
+    Admission, Entries, Keys, LogOrder, NewLabel, OwnProviders, Projects, RequestLog, StoreError, Usage,
 };
 use deja_core::testing::{self, ManualClock, SeededEntropy, change, project};
 use deja_wire::Wire;
@@ -129,6 +129,19 @@ pub struct FakeProvider {
 }
 
 impl FakeProvider {
+    /// One that repeats what it is asked.
+    pub fn new() -> Arc<Self> {
+        let script: Script =
+            Arc::new(|prompt| Box::pin(async move { Ok(complete(&format!("re: {prompt}"))) }));
+        let passing = Mutex::new(counted(Arc::default()));
+        Arc::new(Self {
+            calls: Mutex::default(),
+            script: Mutex::new(script),
+            passing,
+            gate: Mutex::default(),
+        })
+    }
+
     /// What happens from now on with every call.
     pub fn script<F>(&self, script: impl Fn(String) -> F + Send + Sync + 'static)
     where
@@ -255,15 +268,20 @@ pub fn passed(
     Forwarded { status, error: None, headers: headers.into_iter().collect(), asked_usage: false, body }
 }
 
-pub struct FakeProviders(pub Arc<FakeProvider>);
+/// One provider for all models: that of an admission which names a state of the project's own, and the one that is there now.
+pub struct FakeProviders {
+    admitted: Arc<FakeProvider>,
+    pub now: Mutex<Arc<FakeProvider>>,
+}
 
 #[async_trait]
 impl Providers for FakeProviders {
-    async fn route(&self, _: &Admission, model: &str, _: Option<Endpoint>) -> Result<Route, StoreError> {
+    async fn route(&self, caller: &Admission, model: &str, _: Option<Endpoint>) -> Result<Route, StoreError> {
         Ok(match model {
             unsupported if unsupported.starts_with("unsupported") => Route::Unsupported,
             "bare" => Route::NoCredentials(Keyless::BuiltIn("fake")),
-            _ => Route::To(self.0.clone()),
+            _ if caller.providers == OwnProviders::Unknown => Route::To(self.now.lock().unwrap().clone()),
+            _ => Route::To(self.admitted.clone()),
         })
     }
 }
@@ -293,6 +311,7 @@ pub struct Bench {
     pub store: Arc<OddStore>,
     pub embedder: Arc<FakeEmbedder>,
     pub provider: Arc<FakeProvider>,
+    pub providers: Arc<FakeProviders>,
     pub clock: Arc<ManualClock>,
     pub tokens: Arc<Words>,
     pub heard: Arc<Heard>,
@@ -353,14 +372,9 @@ impl Bench {
             gate: Mutex::default(),
             fail: Mutex::default(),
         });
-        let provider = Arc::new(FakeProvider {
-            calls: Mutex::default(),
-            script: Mutex::new(Arc::new(|prompt| {
-                Box::pin(async move { Ok(complete(&format!("re: {prompt}"))) })
-            })),
-            passing: Mutex::new(counted(Arc::default())),
-            gate: Mutex::default(),
-        });
+        let provider = FakeProvider::new();
+        let providers =
+            Arc::new(FakeProviders { admitted: provider.clone(), now: Mutex::new(provider.clone()) });
         let clock = Arc::new(ManualClock::default());
         let (tokens, heard) = (Arc::<Words>::default(), Arc::<Heard>::default());
         let cut = CancellationToken::new();
@@ -369,7 +383,7 @@ impl Bench {
             store: store.clone(),
             embedder: embedder.clone(),
             readings: readings(),
-            providers: Arc::new(FakeProviders(provider.clone())),
+            providers: providers.clone(),
             prices: Arc::new(PriceBook::new(PriceTable::parse(PRICES.as_bytes()).unwrap(), source)),
             tokens: tokens.clone(),
             clock: clock.clone(),
@@ -384,7 +398,7 @@ impl Bench {
         let tasks = TaskTracker::new();
         let engine = Engine::new(parts, tasks.clone());
         let caller = admission(&store, &clock, settings, 1).await;
-        Self { engine, store, embedder, provider, clock, tokens, heard, tasks, cut, caller }
+        Self { engine, store, embedder, provider, providers, clock, tokens, heard, tasks, cut, caller }
     }
 
     /// Somebody says that the entry answered `asked` wrongly, and nothing of rewordings: a pair is forbidden.
@@ -404,7 +418,7 @@ impl Bench {
             store: self.store.clone(),
             embedder: self.embedder.clone(),
             readings: readings(),
-            providers: Arc::new(FakeProviders(self.provider.clone())),
+            providers: self.providers.clone(),
             prices: Arc::new(PriceBook::compiled_in()),
             tokens: self.tokens.clone(),
             clock: self.clock.clone(),
@@ -453,6 +467,13 @@ impl Bench {
         let began = std::time::Instant::now();
         while !happened(self) {
             assert!(began.elapsed() < PATIENCE, "it does not happen: {what}");
+    /// A change of the project's own provider: who is admitted from now on asks this one.
+    pub fn move_provider(&self) -> Arc<FakeProvider> {
+        let moved = FakeProvider::new();
+        *self.providers.now.lock().unwrap() = moved.clone();
+        moved
+    }
+
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
