@@ -36,8 +36,10 @@ pub(super) struct Circuits {
 struct Failing {
     /// Where it was called: elsewhere it may work.
     place: String,
-    /// When it was tried last.
+    /// When the last call began that counted.
     tried: Timestamp,
+    /// When an answer came last: failures of calls from before say nothing new. The beginning of time if none came.
+    answered: Timestamp,
     state: State,
 }
 
@@ -108,26 +110,50 @@ impl Circuits {
         Err(left)
     }
 
-    /// Takes note of how a call at `place` ended.
-    pub(super) fn heard(&self, project: ProjectId, name: &str, place: &str, failed: bool, now: Timestamp) {
+    /// Takes note of how the call ended that passed at `began`, at `place`.
+    pub(super) fn heard(
+        &self,
+        project: ProjectId,
+        name: &str,
+        place: &str,
+        began: Timestamp,
+        failed: bool,
+        now: Timestamp,
+    ) {
         let mut failing = self.failing.lock();
         let key = (project, name.to_owned());
-        if !failed {
-            if let Some(Failing { state: State::Open(_), .. }) = failing.remove(&key) {
-                tracing::info!(project.id = %project, name, "calls have an answer again");
-            }
-            return;
-        }
         if !failing.contains_key(&key) {
+            if !failed {
+                return;
+            }
             forget(&mut failing, now);
         }
         let (first, _) = self.rest;
-        let none = || Failing { place: place.to_owned(), tried: now, state: State::Closed(0) };
+        let none = || Failing {
+            place: place.to_owned(),
+            tried: began,
+            answered: Timestamp::default(),
+            state: State::Closed(0),
+        };
         let found = failing.entry(key).or_insert_with(none);
+        // A clock that was set back silences nobody.
+        let is_before = |then: Timestamp| began < then && then <= now;
+        if is_before(found.tried) && found.place != place || is_before(found.answered) && failed {
+            return;
+        }
+        if !failed && matches!(found.state, State::Open(_)) {
+            tracing::info!(project.id = %project, name, "calls have an answer again");
+        }
         if found.place != place {
             *found = none();
         }
-        found.tried = now;
+        if !is_before(found.tried) {
+            found.tried = began;
+        }
+        if !failed {
+            (found.answered, found.state) = (now, State::Closed(0));
+            return;
+        }
         match &mut found.state {
             State::Closed(in_a_row) if *in_a_row + 1 < self.most => *in_a_row += 1,
             state @ State::Closed(_) => {
@@ -141,7 +167,7 @@ impl Circuits {
                 );
             }
             // The other calls that fail were under way when the circuit opened: they say nothing new.
-            State::Open(rest) if rest.trying => {
+            State::Open(rest) if rest.trying && rest.began == began => {
                 *rest = Rest { length: self.longer(rest.length), began: now, trying: false };
             }
             State::Open(_) => {}
@@ -226,7 +252,7 @@ impl Engine {
         let timed = Timed::begin(&*self.parts.listener);
         let done = call.await;
         let silent = matches!(&done, Err(error) if error.class.is_silence());
-        circuits.heard(project, name, place, silent, clock.now());
+        circuits.heard(project, name, place, began, silent, clock.now());
         Ok((done?, timed))
     }
 
@@ -263,10 +289,10 @@ mod tests {
         let circuits = circuits();
         for failed in [true, true, false, true, true] {
             assert_eq!(circuits.admit(ONE, "m", HERE, at(0)), Ok(()));
-            circuits.heard(ONE, "m", HERE, failed, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), failed, at(0));
         }
         assert_eq!(left(&circuits, 0), 0, "an answer in between begins the count anew");
-        circuits.heard(ONE, "m", HERE, true, at(0));
+        circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         assert_eq!(left(&circuits, 3), 7);
         assert_eq!(circuits.open(at(3)), [ProviderDown { name: "m".into(), project: ONE, until: at(10) }]);
         for other in [circuits.admit(TWO, "m", HERE, at(9)), circuits.admit(ONE, "other", HERE, at(9))] {
@@ -274,7 +300,7 @@ mod tests {
         }
         // After the rest one tries, and the others wait for what comes of it.
         assert_eq!((left(&circuits, 10), left(&circuits, 11)), (0, 9));
-        circuits.heard(ONE, "m", HERE, false, at(12));
+        circuits.heard(ONE, "m", HERE, at(12), false, at(12));
         assert_eq!((left(&circuits, 12), left(&circuits, 12)), (0, 0));
         assert_eq!(circuits.open(at(12)), []);
     }
@@ -284,18 +310,18 @@ mod tests {
         let circuits = circuits();
         // Five calls were under way when the third of them failed: the others say nothing new.
         for _ in 0..5 {
-            circuits.heard(ONE, "m", HERE, true, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         }
         let mut now = 0;
         for rest in [10, 20, 35, 35] {
             assert_eq!(left(&circuits, now), rest);
             now += rest as i64;
             assert_eq!(left(&circuits, now), 0, "one tries after {rest} s");
-            circuits.heard(ONE, "m", HERE, true, at(now));
+            circuits.heard(ONE, "m", HERE, at(now), true, at(now));
         }
-        circuits.heard(ONE, "m", HERE, false, at(now));
+        circuits.heard(ONE, "m", HERE, at(now), false, at(now));
         for _ in 0..3 {
-            circuits.heard(ONE, "m", HERE, true, at(now));
+            circuits.heard(ONE, "m", HERE, at(now), true, at(now));
         }
         assert_eq!(left(&circuits, now), 10, "the next outage begins with a short rest");
     }
@@ -304,7 +330,7 @@ mod tests {
     fn a_try_that_never_ends_keeps_nobody_from_the_next() {
         let circuits = circuits();
         for _ in 0..3 {
-            circuits.heard(ONE, "m", HERE, true, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         }
         assert_eq!((left(&circuits, 10), left(&circuits, 15), left(&circuits, 20)), (0, 5, 0));
         assert_eq!(left(&circuits, 25), 15, "it is as silent as one that failed");
@@ -318,7 +344,7 @@ mod tests {
         let given_up = |at_seconds| circuits.given_up(ONE, "m", HERE, at(at_seconds));
         given_up(0);
         for _ in 0..3 {
-            circuits.heard(ONE, "m", HERE, true, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         }
         assert_eq!(left(&circuits, 10), 0);
         given_up(10);
@@ -329,7 +355,7 @@ mod tests {
         );
         // A call from before says nothing of the try that is under way.
         given_up(0);
-        circuits.heard(ONE, "m", HERE, true, at(21));
+        circuits.heard(ONE, "m", HERE, at(20), true, at(21));
         assert_eq!(left(&circuits, 21), 20);
     }
 
@@ -338,27 +364,76 @@ mod tests {
         const THERE: &str = "https://there.example/v1";
         let circuits = circuits();
         for _ in 0..3 {
-            circuits.heard(ONE, "m", HERE, true, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         }
         assert_eq!(circuits.admit(ONE, "m", THERE, at(1)), Ok(()));
-        circuits.heard(ONE, "m", THERE, true, at(1));
+        circuits.heard(ONE, "m", THERE, at(1), true, at(1));
         assert_eq!(circuits.admit(ONE, "m", THERE, at(1)), Ok(()), "one failure there is no outage");
         assert_eq!(circuits.open(at(1)), []);
+    }
+
+    #[test]
+    fn calls_from_before_say_nothing_of_the_try_and_after_an_answer_nothing_at_all() {
+        let circuits = circuits();
+        let fails = |began, now| circuits.heard(ONE, "m", HERE, at(began), true, at(now));
+        for began in 0..3 {
+            fails(began, 3);
+        }
+        assert_eq!(left(&circuits, 13), 0);
+        // The try is under way.
+        fails(2, 14);
+        assert_eq!(left(&circuits, 14), 9, "the rest began with the try");
+        fails(13, 15);
+        assert_eq!(left(&circuits, 15), 20);
+        fails(13, 20);
+        assert_eq!(left(&circuits, 34), 1, "each try counts once");
+        circuits.heard(ONE, "m", HERE, at(2), false, at(34));
+        for began in 3..10 {
+            fails(began, 34);
+        }
+        assert_eq!(left(&circuits, 34), 0, "it has answered since");
+        for began in [34, 35, 36] {
+            assert_eq!(left(&circuits, 37), 0);
+            fails(began, 37);
+        }
+        assert_eq!(left(&circuits, 37), 10);
+        // After a clock was set back, too, failures count.
+        circuits.heard(ONE, "m", HERE, at(37), false, at(37));
+        for _ in 0..3 {
+            fails(-500, -490);
+        }
+        assert_eq!(left(&circuits, -490), 10);
+    }
+
+    #[test]
+    fn what_comes_of_a_call_elsewhere_from_before_says_nothing() {
+        const OLD: &str = "https://old.example/v1";
+        let circuits = circuits();
+        circuits.heard(ONE, "m", OLD, at(0), true, at(1));
+        for _ in 0..3 {
+            circuits.heard(ONE, "m", HERE, at(5), true, at(6));
+        }
+        for failed in [true, false] {
+            circuits.heard(ONE, "m", OLD, at(4), failed, at(7));
+            assert_eq!(left(&circuits, 7), 9, "{failed}");
+        }
+        circuits.heard(ONE, "m", OLD, at(8), false, at(8));
+        assert_eq!((left(&circuits, 8), circuits.open(at(8))), (0, vec![]), "it was moved back");
     }
 
     #[test]
     fn what_nobody_tries_any_more_is_forgotten() {
         let circuits = circuits();
         for _ in 0..3 {
-            circuits.heard(ONE, "m", HERE, true, at(0));
+            circuits.heard(ONE, "m", HERE, at(0), true, at(0));
         }
-        circuits.heard(TWO, "m", HERE, true, at(0));
+        circuits.heard(TWO, "m", HERE, at(0), true, at(0));
         let last = FORGOTTEN.as_secs() as i64 - 1;
         assert_eq!(circuits.open(at(last)).len(), 1);
         assert_eq!(left(&circuits, last), 0, "a try is a sign of life");
         assert_eq!(circuits.open(at(last + 1)).len(), 1);
         assert_eq!(circuits.failing.lock().len(), 1, "nor is what failed once kept for ever");
-        circuits.heard(TWO, "m", HERE, true, at(2 * last + 1));
+        circuits.heard(TWO, "m", HERE, at(2 * last + 1), true, at(2 * last + 1));
         assert_eq!(circuits.failing.lock().len(), 1, "nor without anybody who looks");
     }
 }

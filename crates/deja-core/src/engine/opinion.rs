@@ -185,7 +185,7 @@ impl Engine {
             Err(_) => (Said::Late, respondent.estimate(&question)),
         };
         let failed = matches!(said, Said::Failed | Said::Late);
-        self.models_down.heard(project.id, model, place, failed, self.parts.clock.now());
+        self.models_down.heard(project.id, model, place, now, failed, self.parts.clock.now());
         let pair = PairHash::of(model, &PromptHash::of(&call.query.prompt), &PromptHash::of(other));
         if let Err(error) = self.parts.store.keep_opinion(project.id, &pair, said.to_keep(), day, cost).await
         {
