@@ -64,7 +64,8 @@ pub(super) struct Fresh {
 pub(super) enum Reach {
     /// Flights of the same prompt and of paraphrases.
     Similar,
-    /// Flights of the same prompt to the same model that ask the provider at once, as this caller does from now on.
+    /// Flights of the same prompt to the same model that ask the provider at once, as this caller does from now on, and whose answer
+    /// it may read along if it has a wire format.
     Same,
     /// The caller's own flight alone.
     Own,
@@ -240,7 +241,13 @@ impl Flight {
         let same_prompt = self.query.asks_the_same(query);
         match reach {
             Reach::Similar => same_prompt,
-            Reach::Same => same_prompt && self.query.model == query.model && self.reach != Reach::Similar,
+            // In a wire format only who reads along gets an answer that is not stored, as may be this one again.
+            Reach::Same => {
+                same_prompt
+                    && self.query.model == query.model
+                    && self.reach != Reach::Similar
+                    && (query.wire.is_none() || query.reads_along(&self.query))
+            }
             Reach::Own => false,
         }
     }

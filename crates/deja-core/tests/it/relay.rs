@@ -2,6 +2,7 @@
 
 mod failures;
 mod hangups;
+mod shared;
 mod tokens;
 
 use std::collections::BTreeSet;
