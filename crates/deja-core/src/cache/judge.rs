@@ -71,6 +71,12 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// The entry of the very request, found by the hash of all of it. The text of its prompt, which people see, may differ: how much
+    /// a prompt shows depends on settings.
+    pub(crate) const fn of_the_same(entry: Arc<Entry>) -> Self {
+        Self { entry, similarity: Similarity::ONE, exact: true }
+    }
+
     /// The entry that answers.
     pub const fn entry(&self) -> &Arc<Entry> {
         &self.entry
@@ -175,7 +181,7 @@ impl<'a> Judge<'a> {
     pub fn judge(&self, candidate: Candidate) -> Result<Hit, Verdict> {
         let Candidate { entry, similarity, forbidden } = candidate;
         match self.verdict(&entry.prompt, similarity, forbidden) {
-            Verdict::Exact => Ok(Hit { entry, similarity: Similarity::ONE, exact: true }),
+            Verdict::Exact => Ok(Hit::of_the_same(entry)),
             Verdict::Semantic => Ok(Hit { entry, similarity, exact: false }),
             refused => Err(refused),
         }

@@ -97,8 +97,7 @@ impl Engine {
         };
         let flight =
             FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
-        let judge = self.judge_of(&call);
-        let claimed = self.claim(claims, flight, &call.query, &call.scope, &judge);
+        let claimed = self.claim(claims, flight, &call.query, &call.scope);
         // Another process may take its time.
         let claimed = self.parts.cut.run_until_cancelled(claimed).await.ok_or(QueryError::Unfinished)?;
         let Some(turn) = call.query.or_open(claimed.map(Some))? else {
@@ -141,7 +140,7 @@ impl Engine {
     /// A hit that was stored since the caller looked; without one, notes in `call` what is near.
     async fn look_again(&self, call: &mut Call) -> Result<Option<(Hit, Option<Opinion>)>, QueryError> {
         let (judge, query) = (self.judge_of(call), &call.query);
-        let exact = self.exact(None, query, &call.scope, call.prompt_hash, &judge).await;
+        let exact = self.exact(None, query, &call.scope, call.prompt_hash).await;
         if let Some(hit) = query.or_open(exact)? {
             return Ok(Some((hit, None)));
         }

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::cache::{Hit, Inserted, Judge, NewEntry, Scope};
+use crate::cache::{Hit, Inserted, NewEntry, Scope};
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::FlightId;
 use crate::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
@@ -47,7 +47,6 @@ impl Engine {
         flight: FlightKey,
         query: &Query,
         scope: &Scope,
-        judge: &Judge<'_>,
     ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
@@ -72,7 +71,7 @@ impl Engine {
                     }
                     claims.released(&flight, other, LOOK_EVERY).await;
                 }
-                Claimed::Answered => match self.exact(None, query, scope, flight.prompt, judge).await? {
+                Claimed::Answered => match self.exact(None, query, scope, flight.prompt).await? {
                     Some(hit) => return Ok(Turn::Found(hit)),
                     // The entry may have been deleted since.
                     None if !missed => missed = true,

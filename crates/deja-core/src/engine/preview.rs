@@ -53,7 +53,7 @@ impl Engine {
         };
         trace.embedding = started.elapsed();
         let searched = Instant::now();
-        let exact = self.exact(None, query, &scope, hash, &judge).await?;
+        let exact = self.exact(None, query, &scope, hash).await?;
         let near = match embedded.as_deref() {
             Some(Embedded::Vector { embedding, .. }) => {
                 self.candidates(&scope, embedding, prompt, Threshold::ZERO, limit, now).await?

@@ -128,7 +128,7 @@ impl Engine {
             let trace = &mut course.trace;
             // The entry of the same prompt: no embedding needed.
             let searched = Instant::now();
-            let exact = self.exact(looked.take(), query, &scope, prompt_hash, &judge).await;
+            let exact = self.exact(looked.take(), query, &scope, prompt_hash).await;
             trace.search += searched.elapsed();
             if let Some(hit) = query.or_open(exact)?
                 && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
@@ -361,9 +361,15 @@ impl Engine {
         if fresh.stored.is_err() && query.wire.is_some() {
             return Ok(None);
         }
-        let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
-        let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
-        let Ok(hit) = self.judge_of(call).judge(candidate) else { return Ok(None) };
+        let entry = fresh.entry.clone();
+        let hit = if same_prompt {
+            Hit::of_the_same(entry)
+        } else {
+            let forbidden = self.is_forbidden(call, &leader.prompt, similarity).await?;
+            let judged = self.judge_of(call).judge(Candidate { entry, similarity, forbidden });
+            let Ok(hit) = judged else { return Ok(None) };
+            hit
+        };
         if fresh.stored.is_ok() {
             return self.answer_with(caller, call.scope.key(), query, &hit).await;
         }

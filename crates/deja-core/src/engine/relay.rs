@@ -13,8 +13,8 @@ use opentelemetry::context::FutureExt as _;
 
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
-use crate::cache::{CONTEXT, Candidate, Entry, Frame, Kind, Parameters, PromptHash, Scope, ScopeKey};
-use crate::embedding::{Similarity, Threshold};
+use crate::cache::{CONTEXT, Entry, Frame, Hit, Kind, Parameters, PromptHash, Scope, ScopeKey};
+use crate::embedding::Threshold;
 use crate::engine::call::Call;
 use crate::engine::count::{Counting, Ended};
 use crate::engine::flight::{Completed, Fresh};
@@ -296,14 +296,10 @@ impl Engine {
         query: &Arc<Query>,
         fresh: &Fresh,
     ) -> Reply {
-        let judge = self.judge(query, &caller.project);
-        let candidate =
-            Candidate { entry: fresh.entry.clone(), similarity: Similarity::ONE, forbidden: false };
-        if fresh.stored.is_ok()
-            && let Ok(hit) = judge.judge(candidate)
-        {
+        if fresh.stored.is_ok() {
+            let hit = Hit::of_the_same(fresh.entry.clone());
             let cost = self.avoided(caller, scope, query, &hit).await;
-            let entry = fresh.entry.clone();
+            let entry = Arc::clone(hit.entry());
             return Reply { entry, source: Source::from(&hit), cost, trace: Trace::default() };
         }
         self.reply_of_provider(caller, query, fresh, NanoUsd::ZERO)

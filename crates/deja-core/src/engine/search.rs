@@ -50,7 +50,6 @@ impl Engine {
         query: &Query,
         scope: &Scope,
         prompt_hash: PromptHash,
-        judge: &Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
         if !query.looks_up() {
             return Ok(None);
@@ -63,9 +62,7 @@ impl Engine {
             let now = self.parts.clock.now();
             (self.parts.store.exact(scope, &prompt_hash, now).await, now)
         };
-        let entry = found?.filter(|entry| query.takes(entry, now));
-        let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
-        Ok(candidate.and_then(|candidate| judge.judge(candidate).ok()))
+        Ok(found?.filter(|entry| query.takes(entry, now)).map(Hit::of_the_same))
     }
 
     /// The best of the neighbours down to `floor` that answers. A prompt without a vector has none.
