@@ -120,7 +120,6 @@ impl Engine {
             return Err(QueryError::Forbidden(NotAllowed::Model));
         }
         let (scope, prompt_hash) = (query.scope(project), query.hash());
-        let judge = self.judge(query, project);
 
         course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
         let (mut providers, mut reach) = (caller.providers, Reach::Similar);
@@ -138,6 +137,8 @@ impl Engine {
 
             // The entry of a similar prompt.
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
+            // A judge for each search: it reads so many pairs of prompts and no more.
+            let judge = self.judge(query, project);
             let searched = Instant::now();
             let floor = self.first_floor(&judge);
             let found = self.nearest(query, &scope, vector.as_ref(), &judge, floor).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use deja_core::cache::policy::NotStored;
-use deja_core::cache::{Candidate, Reason};
+use deja_core::cache::{Candidate, NewEntry, PromptHash, Reason};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
@@ -434,6 +434,34 @@ async fn nobody_gets_an_answer_that_the_reader_takes_for_that_of_another_questio
     let refused = bench.ask(DRIVE).await;
     assert_eq!(refused.refused().unwrap().reason, Reason::Meaning);
     assert!(is_miss(&refused));
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_call_was_waited_for_leaves_room_to_read_what_came_meanwhile() {
+    const INSURE: &str = "|Can I insure a car with a cracked windscreen?";
+    const DRIVE: &str = "|Can I drive with a cracked windscreen?";
+    let settings = ProjectSettings { guard: Guard::Thorough, ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    let put = async |number: u8, prompt: &str, at: &str| {
+        let entry = entry(EntryId::from_bytes([number; 16]), prompt, bench.clock.now());
+        let vectors = vec![(EmbedderId::new("fake"), vector(at))];
+        let new = new_entry(scope(bench.caller.project.id), entry);
+        bench.store.insert(NewEntry { vectors, prompt_hash: PromptHash([number; 32]), ..new }).await.unwrap();
+    };
+    for number in 1..=8 {
+        put(number, INSURE, INSURE).await;
+    }
+    bench.provider.truncates();
+    let (gate, leader) = bench.lead(query("|Please, can I drive with a cracked windscreen?")).await;
+    let other = bench.begin(query(DRIVE));
+    settle().await;
+    assert_eq!(bench.provider.count(), 1, "it waits for the call under way");
+    put(9, "|Can I drive a car with a cracked windscreen?", DRIVE).await;
+    gate.add_permits(100);
+    leader.await.unwrap().unwrap();
+    let reply = other.await.unwrap().unwrap();
+    assert_eq!((reply.is_hit(), reply.entry.id), (true, EntryId::from_bytes([9; 16])));
+    assert_eq!(bench.provider.count(), 1);
 }
 
 #[tokio::test]
