@@ -10,6 +10,7 @@ use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::project::Tier;
 use deja_core::rate_limit::{Decision, MINUTE, Quota};
 use deja_core::store::{Admission, Door, Found, Keys, LookUp, LooksAhead, OwnProviders, StoreError};
+use tokio::runtime::Handle;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -251,15 +252,20 @@ pub(super) async fn admit_within_limit(
     door(&row, admission, now, 0)
 }
 
-/// Gives back to a key's own bucket what the limit of its project then refused.
+/// Gives back to a key's own bucket what the limit of its project then refused. If that fails, the requests that were admitted go on.
 async fn give_back(connections: &Connections, row: &Row, key: &ApiKey) -> Result<(), StoreError> {
     let taken = |bucket: usize| get(row, bucket + 2).map(Option::<i64>::unwrap_or_default);
-    match (key.quota, taken(OWN)? - taken(TAKEN)?) {
-        (Some(quota), refused @ 1..) => {
-            limits::give_back(connections, (key.project, key.id), quota, refused).await
+    let (Some(quota), refused @ 1..) = (key.quota, taken(OWN)? - taken(TAKEN)?) else { return Ok(()) };
+    let (connections, key) = (connections.clone(), (key.project, key.id));
+    // A task of its own: whoever hangs up meanwhile loses nothing of the key's.
+    let giving_back = Handle::current().spawn(async move {
+        if let Err(error) = limits::give_back(&connections, key, quota, refused).await {
+            tracing::warn!(project.id = %key.0, key.id = %key.1, refused, error = %error, "requests that the limit of a project refused could not be given back to their key");
         }
-        _ => Ok(()),
-    }
+    });
+    // The next request of the key finds its bucket as it should be.
+    let _ = giving_back.await;
+    Ok(())
 }
 
 /// What the bearer of a key finds that is there, after so many `earlier` requests of the same statement.

@@ -136,6 +136,26 @@ async fn who_comes_while_a_key_is_admitted_is_admitted_together_in_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_are_admitted_though_others_cannot_be_given_back_to_their_key() {
+    let database = Database::create().await;
+    let store = open_store(settings(&database.url)).await;
+    let project = Project { custom_quota: Quota::new(5, 5).ok(), ..project(1) };
+    store.create_project(&project, &change()).await.unwrap();
+    let key = ApiKey { quota: Quota::new(100, 100).ok(), ..testing::key(1, project.id, NOW) };
+    store.create_key(&key, &change()).await.unwrap();
+    let sql = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+               CREATE TRIGGER refuse BEFORE UPDATE ON key_buckets FOR EACH ROW WHEN (NEW.full_at < OLD.full_at)
+               EXECUTE FUNCTION refuse()";
+    database.client().await.batch_execute(sql).await.unwrap();
+    let wanted = LookUp::new(&scope(), PromptHash::of("nothing"));
+    let ahead = store.looks_ahead().unwrap();
+    let told = join_all((0..12).map(|_| ahead.admit_and_look_up(&key.hash, &wanted, NOW))).await;
+    let allowed = |door| matches!(door, Door::Open(_, decision) if decision.allowed);
+    assert_eq!(told.into_iter().filter(|told| allowed(told.as_ref().unwrap().0.clone())).count(), 5);
+    assert!(!allowed(store.admit_within_limit(&key.hash, NOW).await.unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_hangs_up_before_its_statement_takes_nothing_and_leaves_the_others_theirs() {
     let limited = Limited::new().await;
     let holder = limited.database.client().await;
