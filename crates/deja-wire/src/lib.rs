@@ -5,6 +5,7 @@
 //! Answers are read to tell whether they are complete ([`Record`]); a record is served as JSON or as a stream.
 
 mod completion;
+mod end_mark;
 mod endpoint;
 mod error;
 mod filter;
@@ -16,6 +17,7 @@ mod render;
 mod splice;
 
 pub use completion::{Completion, Finish, TokenUsage};
+pub use end_mark::{TAIL, may_have_ended};
 pub use endpoint::{Endpoint, Wire};
 pub use error::{ErrorKind, error_body, interruption, next_sequence};
 pub use filter::UsageFilter;

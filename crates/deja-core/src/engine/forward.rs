@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_wire::{Completion, Finish, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in};
+use deja_wire::{
+    Completion, Finish, Record, TAIL, Unrecorded, Wire, is_event_stream, may_have_ended, record, so_far,
+    usage_in,
+};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use opentelemetry::context::FutureExt as _;
@@ -28,6 +31,7 @@ use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
 use crate::provider::{Endpoint, Forwarded, ProviderError, content_type};
 use crate::room_to_parse;
+use crate::shares::Held;
 use crate::store::Unanswered;
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
@@ -160,13 +164,13 @@ impl Engine {
         if buffer.head.status != 200 {
             return Err(QueryError::Unfinished);
         }
-        let Some(whole) = buffer.whole() else {
+        let Some((whole, room)) = whole(buffer).await else {
             let part = self.part(call, wired, buffer, came, true).await;
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
         let demand = wired.demand;
-        let record = reading_answer(call.caller.project.id, whole, move |body| {
+        let record = reading_within(room, whole, move |body| {
             let record = record(wire, came.streamed, body)?;
             Ok((demand.is_met_by(&record.completion), record))
         });
@@ -262,12 +266,14 @@ impl Part {
 
     async fn read(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
         let wire = wired.forward.endpoint.wire();
-        let Some(body) = buffer.whole() else { return Self::read_ends(wire, buffer, came).await };
+        let Some((body, room)) = whole(buffer).await else {
+            return Self::read_ends(wire, buffer, came).await;
+        };
         if body.is_empty() {
             return None;
         }
         let said = move |body: &Bytes| so_far(wire, came.streamed, body);
-        let said = reading_answer(buffer.project, body, said).await?;
+        let said = reading_within(room, body, said).await?;
         // A plain answer that said nothing yet has cost its request.
         let nothing = || Completion::unread(String::new(), None);
         Some(Self::cut_off(said.or_else(|| (!came.streamed).then(nothing))?))
@@ -333,11 +339,26 @@ async fn reading_answer<T: Send + 'static>(
     read: impl FnOnce(&Bytes) -> T + Send + 'static,
 ) -> Option<T> {
     let room = room_to_parse(Some(project), body.len()).await;
+    reading_within(room, body, read).await
+}
+
+/// What `read` makes of a body for which there is `room`.
+async fn reading_within<T: Send + 'static>(
+    room: Option<Held>,
+    body: Bytes,
+    read: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> Option<T> {
     reading(body, move |body| {
         let _until_it_is_read = room;
         read(body)
     })
     .await
+}
+
+/// All of an answer that was recorded, and room to parse it. It is copied when there is room, and not before.
+async fn whole(buffer: &ReplayBuffer) -> Option<(Bytes, Option<Held>)> {
+    let room = room_to_parse(Some(buffer.project), buffer.recorded()?).await;
+    Some((buffer.whole()?, room))
 }
 
 /// The next piece of an answer, if there is one. The streams of the wire `marked` have an end mark. Behind it some servers break
@@ -358,10 +379,14 @@ async fn next(
     }
 }
 
-/// Whether all of a stream has come, by its end mark.
+/// Whether all of a stream has come, by its end mark. A stream may pause often: all of it is read only if it looks like its end.
 async fn is_whole(buffer: &ReplayBuffer, wire: Wire) -> bool {
-    let Some(body) = buffer.whole().filter(|_| buffer.head.status == 200) else { return false };
-    reading_answer(buffer.project, body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
+    let may_be_whole = |tail: Vec<u8>| may_have_ended(wire, &tail);
+    if buffer.head.status != 200 || !buffer.tail(TAIL).is_some_and(may_be_whole) {
+        return false;
+    }
+    let Some((body, room)) = whole(buffer).await else { return false };
+    reading_within(room, body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
 }
 
 /// Reads the answer to its end, or until nobody wants it, and counts its bytes.

@@ -248,6 +248,21 @@ impl ReplayBuffer {
         [first.as_slice(), last].concat().into()
     }
 
+    /// What the answer takes so far, in bytes; `None` if it was too large to be recorded.
+    pub(super) fn recorded(&self) -> Option<usize> {
+        let state = self.state.lock();
+        (!state.unrecorded).then_some(state.kept)
+    }
+
+    /// The last bytes of the answer, this many at most; `None` if it was too large to be recorded.
+    pub(super) fn tail(&self, most: usize) -> Option<Vec<u8>> {
+        let state = self.state.lock();
+        let backwards = state.pieces.iter().rev().flat_map(|piece| piece.iter().rev());
+        let mut tail: Vec<u8> = backwards.copied().take(most).collect();
+        tail.reverse();
+        (!state.unrecorded).then_some(tail)
+    }
+
     /// All of the answer; `None` if it was too large to be recorded.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let state = self.state.lock();

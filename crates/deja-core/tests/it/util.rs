@@ -413,6 +413,11 @@ impl Bench {
 
     /// Another process with the same store.
     pub fn replica(&self, seed: u64) -> Self {
+        self.replica_that_records(seed, RECORDS)
+    }
+
+    /// The same, with other limits for answers that it records.
+    pub fn replica_that_records(&self, seed: u64, records: RecordLimits) -> Self {
         self.store.shared.store(true, Ordering::SeqCst);
         let parts = Parts {
             store: self.store.clone(),
@@ -426,7 +431,7 @@ impl Bench {
             listener: self.heard.clone(),
             query_timeout: PATIENCE,
             calls: CallLimits { all: 100, each: 100 },
-            records: RECORDS,
+            records,
             hangup_timeout: HANGUP_TIMEOUT,
             cut: CancellationToken::new(),
         };
@@ -462,11 +467,6 @@ impl Bench {
         (gate, leader)
     }
 
-    /// Waits until `happened`.
-    pub async fn until(&self, what: &str, happened: impl Fn(&Self) -> bool) {
-        let began = std::time::Instant::now();
-        while !happened(self) {
-            assert!(began.elapsed() < PATIENCE, "it does not happen: {what}");
     /// A change of the project's own provider: who is admitted from now on asks this one.
     pub fn move_provider(&self) -> Arc<FakeProvider> {
         let moved = FakeProvider::new();
@@ -474,6 +474,11 @@ impl Bench {
         moved
     }
 
+    /// Waits until `happened`.
+    pub async fn until(&self, what: &str, happened: impl Fn(&Self) -> bool) {
+        let began = std::time::Instant::now();
+        while !happened(self) {
+            assert!(began.elapsed() < PATIENCE, "it does not happen: {what}");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

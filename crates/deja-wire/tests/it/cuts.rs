@@ -1,7 +1,7 @@
 //! What is not complete has no record.
 
 use bytes::Bytes;
-use deja_wire::{Finish, Unrecorded, Wire, record, so_far, usage_in};
+use deja_wire::{Finish, TAIL, Unrecorded, Wire, may_have_ended, record, so_far, usage_in};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -45,6 +45,30 @@ fn a_whole_stream_is_the_plain_answer() {
             assert_eq!(whole(recorded, &other), body, "{}: {other}", recorded.name);
         }
     }
+}
+
+#[test]
+fn what_has_come_to_its_end_mark_looks_so_and_what_has_not_does_not() {
+    for recorded in ALL.iter().filter(|recorded| recorded.wire != Wire::Gemini) {
+        let lines = recorded.body.replace("\r\n", "\n");
+        for body in [lines.clone(), lines.replace('\n', "\r"), lines.replace('\n', "\r\n")] {
+            let looks_whole = |body: &str| {
+                let tail = &body.as_bytes()[body.len().saturating_sub(TAIL)..];
+                may_have_ended(recorded.wire, tail)
+            };
+            assert!(looks_whole(&body), "{}", recorded.name);
+            assert!(looks_whole(&format!("{body}data: [DONE]\n\n")), "{}", recorded.name);
+        }
+        let events = events(recorded.body);
+        let begun = (2..events.len()).map(|end| format!("{}\n\n", events[..end].join("\n\n")));
+        for begun in begun.filter(|begun| read(recorded.wire, begun).is_err()) {
+            let tail = &begun.as_bytes()[begun.len().saturating_sub(TAIL)..];
+            assert!(!may_have_ended(recorded.wire, tail), "{}: {begun}", recorded.name);
+        }
+    }
+    // The last event of Responses has all of the answer in it.
+    let long = format!("{}\"}}}}\n\n", "x".repeat(TAIL));
+    assert!(may_have_ended(Wire::Responses, &long.as_bytes()[long.len() - TAIL..]));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use deja_core::audit::Actor;
 use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedder};
-use deja_core::engine::{NotAllowed, QueryError, Relay, Relayed, Said, Source};
+use deja_core::engine::{NotAllowed, QueryError, RecordLimits, Relay, Relayed, Said, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::{OptIn, Project, ProjectSettings};
@@ -94,6 +94,26 @@ async fn a_stream_that_came_to_its_end_mark_is_whole_however_its_connection_ends
     tokio::time::sleep(Duration::from_secs(9)).await;
     feed.unbounded_send(Ok(done())).unwrap();
     assert!(text(live).await.ends_with("[DONE]\n\n"));
+}
+
+/// A long answer is parsed when there is room. As long as it goes on, nobody waits for that.
+#[tokio::test(start_paused = true)]
+async fn a_long_stream_that_pauses_goes_on_while_others_are_parsed() {
+    let records = RecordLimits { each: 1 << 20, all: 4 << 20 };
+    let bench = Bench::new().await.replica_that_records(2, records);
+    let (feed, _) = bench.streams();
+    let mut live = bench.live(streamed("reset|1")).await;
+    let others = deja_core::room_to_parse(Some(bench.caller.project.id), usize::MAX).await;
+    for piece in [chunk(&"x".repeat(100 * 1024), ""), chunk("One", ""), chunk("", "stop")] {
+        feed.unbounded_send(Ok(piece)).unwrap();
+        let next = tokio::time::timeout(Duration::from_secs(5), live.next()).await;
+        next.expect("it goes on").unwrap().unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    drop(others);
+    feed.unbounded_send(Ok(done())).unwrap();
+    assert_eq!(text(live).await, "data: [DONE]\n\n");
+    assert_eq!(bench.entries().await, 1);
 }
 
 #[tokio::test]
