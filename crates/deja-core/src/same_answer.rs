@@ -98,11 +98,14 @@ impl Respondent {
         self.price.cost((bytes / BYTES_A_TOKEN) as u64 + EXTRA_TOKENS, EXTRA_TOKENS)
     }
 
-    /// The cost is what the provider reports, or estimated where it does not.
-    fn word(&self, question: &Question, completion: &Completion) -> Word {
+    /// What an answer cost, whole or not: what the provider reports, or estimated where it does not.
+    pub(crate) fn cost(&self, question: &Question, completion: &Completion) -> NanoUsd {
         let reported = completion.usage.map(|usage| self.price.billed(&usage));
-        let cost = reported.unwrap_or_else(|| self.estimate(question));
-        Word { same: same(&completion.text), cost }
+        reported.unwrap_or_else(|| self.estimate(question))
+    }
+
+    fn word(&self, question: &Question, completion: &Completion) -> Word {
+        Word { same: same(&completion.text), cost: self.cost(question, completion) }
     }
 }
 

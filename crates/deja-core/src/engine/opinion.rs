@@ -180,7 +180,9 @@ impl Engine {
             Ok(Err(error)) => {
                 let class = error.class.code();
                 tracing::debug!(class, "the model that decides on similar prompts failed");
-                (Said::Failed, free)
+                // What came of its answer is paid for.
+                let part = error.part.as_ref();
+                (Said::Failed, part.map_or(free, |part| respondent.cost(&question, &part.0)))
             }
             Err(_) => (Said::Late, respondent.estimate(&question)),
         };

@@ -11,7 +11,7 @@ use deja_core::analytics::{
 };
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
-use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
+use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError, Said};
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{Completion, FailureClass, Finish, Part, ProviderError, TokenUsage};
@@ -202,6 +202,31 @@ async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_f
         assert_eq!(bench.heard.4.lock().unwrap().iter().map(|told| told.1).collect::<Vec<_>>(), [word]);
         let met = bench.logged().await.pop().unwrap().met.map(|met| met.entry);
         assert_eq!(met, (said == "no" && !fails).then_some(stored));
+    }
+}
+
+#[tokio::test]
+async fn what_came_of_the_word_of_a_projects_model_that_failed_is_paid_for() {
+    let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+    for (part, cost) in [(Some(Part(Box::new(complete("y")))), 120_000), (None, 0)] {
+        let bench = Bench::with(settings.clone(), 10).await;
+        bench.ask("|How do I renew my fishing licence?").await;
+        bench.provider.script(move |prompt| {
+            let part = part.clone();
+            async move {
+                if prompt.starts_with('[') {
+                    Err(ProviderError { part, ..failure(FailureClass::StreamInterrupted) })
+                } else {
+                    Ok(complete("answer"))
+                }
+            }
+        });
+        bench.ask("|How do I renew my fishing licence today?").await;
+        let cost = NanoUsd::from_nanos(cost);
+        assert_eq!(*bench.heard.4.lock().unwrap(), [(Said::Failed, cost)]);
+        flush(&bench).await.unwrap();
+        let spent = paid().spent.plus(paid().spent).plus(cost);
+        assert_eq!(bench.totals().await.spent, spent);
     }
 }
 
