@@ -29,7 +29,10 @@ impl UsageFilter {
         }
         if self.pending.len() > LONGEST || self.passing {
             self.passing = true;
-            sent.unsplit(self.pending.split());
+            // The beginning of a blank line stays: with the next piece it ends the event.
+            let kept = [&b"\n\r"[..], b"\n"].into_iter().find(|kept| self.pending.ends_with(kept));
+            let passed = self.pending.len() - kept.map_or(0, <[u8]>::len);
+            sent.unsplit(self.pending.split_to(passed));
         }
         sent.freeze()
     }
@@ -105,6 +108,22 @@ mod tests {
         assert_eq!(first.len(), LONGEST + 1);
         assert_eq!(filter.push(&long.as_bytes()[LONGEST + 1..]).len(), long.len() - LONGEST - 1);
         assert_eq!(filter.push(format!("\n\n{USAGE}\n\ndata: 1\n\n").as_bytes()), "\n\ndata: 1\n\n");
+    }
+
+    #[test]
+    fn the_chunk_behind_a_long_event_is_left_out_wherever_packets_end() {
+        for end in ["\n\n", "\r\n\r\n"] {
+            let long = format!("data: {}{end}", "x".repeat(20 * 1024));
+            let stream = format!("{long}{USAGE}{end}data: 1{end}");
+            for cut in long.len() - 6..=long.len() {
+                let (head, tail) = stream.as_bytes().split_at(cut);
+                assert_eq!(filtered(&[head, tail]), format!("{long}data: 1{end}").as_bytes(), "{cut}");
+                assert_eq!(
+                    filtered(&[head, &tail[..1], &tail[1..]]),
+                    format!("{long}data: 1{end}").as_bytes()
+                );
+            }
+        }
     }
 
     proptest! {
