@@ -39,7 +39,8 @@ mod tests {
     #[test]
     fn a_line_stands_for_those_that_were_held_back() {
         let (line, begin) = (Throttle::new(), Instant::now());
-        let turns = [0, 1, 4999, 5000, 5001, 20_000].map(|ms| line.turn_at(begin + Duration::from_millis(ms)));
+        let turns =
+            [0, 1, 4999, 5000, 5001, 20_000].map(|ms| line.turn_at(begin + Duration::from_millis(ms)));
         assert_eq!(turns, [Some(1), None, None, Some(3), None, Some(2)]);
     }
 }

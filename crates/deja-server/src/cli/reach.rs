@@ -113,7 +113,9 @@ pub(super) async fn ensure_there(settings: &StoreSettings) -> anyhow::Result<()>
         return Ok(());
     }
     match settings.database()? {
-        Some(server) => anyhow::bail!("there is no deja in {server}: name its database with DEJA_DATABASE_URL"),
+        Some(server) => {
+            anyhow::bail!("there is no deja in {server}: name its database with DEJA_DATABASE_URL")
+        }
         None => anyhow::bail!(
             "there is no deja in {}: name its data directory with --data-dir or DEJA_DATA_DIR",
             settings.data_dir.display()

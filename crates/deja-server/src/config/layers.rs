@@ -218,7 +218,8 @@ pub(crate) fn without_secrets(url: &Url) -> Url {
 
 /// Whether a variable is read: that of a setting, or one of others that deja knows.
 pub(crate) fn is_known(variable: &str) -> bool {
-    let of_setting = |defaults: BTreeMap<String, Value>| defaults.keys().any(|name| variable_of(name) == variable);
+    let of_setting =
+        |defaults: BTreeMap<String, Value>| defaults.keys().any(|name| variable_of(name) == variable);
     FOREIGN.contains(&variable) || parse(DEFAULTS, "config.default.toml").is_ok_and(of_setting)
 }
 

@@ -166,22 +166,21 @@ impl Vault {
         entropy: Arc<dyn Entropy>,
         store: &S,
     ) -> Result<Self, VaultError> {
-        let key = match setting {
-            Some(text) => MasterKey::parse(text)?,
-            None => {
-                let sealed = store.key_check().await?.is_some();
-                let key = MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?;
-                // With PostgreSQL nothing else is in the directory, and other replicas do not see it.
-                if place.postgres.is_some() && !sealed {
-                    let file = key_file(&place.data_dir);
-                    tracing::warn!(
-                        file = %file.display(),
-                        "this new database is sealed with the key in a file: keep the file, or set DEJA_MASTER_KEY to the key, \
-                         on every replica. Without the key nobody can open the stored secrets"
-                    );
-                }
-                key
+        let key = if let Some(text) = setting {
+            MasterKey::parse(text)?
+        } else {
+            let sealed = store.key_check().await?.is_some();
+            let key = MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?;
+            // With PostgreSQL nothing else is in the directory, and other replicas do not see it.
+            if place.postgres.is_some() && !sealed {
+                let file = key_file(&place.data_dir);
+                tracing::warn!(
+                    file = %file.display(),
+                    "this new database is sealed with the key in a file: keep the file, or set DEJA_MASTER_KEY to the key, on \
+                     every replica. Without the key nobody can open the stored secrets"
+                );
             }
+            key
         };
         let vault = Self::new(&key, entropy);
         vault.verify(store).await?;

@@ -433,7 +433,7 @@ fn the_schema_is_told_and_brought_up_to_date() {
     deja.ok(&["project", "create", "a"]);
     let database = rusqlite::Connection::open(deja.path().join("deja-data/deja.db")).unwrap();
     // As an older deja left it, which may have to serve it again.
-    database.execute("DELETE FROM migrations WHERE version = ?1", [current["known"].as_u64()]).unwrap();
+    database.execute("DELETE FROM migrations WHERE version = ?1", [current["known"].as_i64()]).unwrap();
     for arguments in [&["project", "list"][..], &["project", "create", "b"]] {
         assert!(deja.error(1, arguments).contains("run deja db migrate"), "{arguments:?}");
     }

@@ -107,7 +107,11 @@ fn while_the_embedding_server_is_broken_the_same_prompts_are_answered() {
     for n in 0..40 {
         assert_eq!(ask(&format!("How tall is tower {n}?")).status, 503);
     }
-    let lines = deja.log().lines().filter(|line| line.contains("refused: ") || line.contains("request failed")).count();
+    let lines = deja
+        .log()
+        .lines()
+        .filter(|line| line.contains("refused: ") || line.contains("request failed"))
+        .count();
     assert!(lines as u64 <= 2 + began.elapsed().as_secs() / 5, "{lines} lines:\n{}", deja.log());
     // A replica that balancers leave out would answer nothing at all.
     assert_eq!(deja.get("/readyz").status, 200);

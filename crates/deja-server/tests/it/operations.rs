@@ -317,7 +317,7 @@ fn another_signal_cuts_what_is_under_way() {
     deja.signal("INT");
     deja.until_logged("shutting down", 1);
     deja.signal("INT");
-    assert_eq!(waiting.receive().map(|cut| cut.status).unwrap_or(503), 503);
+    assert_eq!(waiting.receive().map_or(503, |cut| cut.status), 503);
     assert_eq!(deja.wait().code(), Some(0), "{}", deja.log());
 }
 

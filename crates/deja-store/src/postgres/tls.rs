@@ -21,7 +21,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 pub(super) fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
     // What is behind the first one would be taken for the host, and shown.
     if url.matches('@').count() > 1 {
-        return Err("it has more than one '@': write those of the user, the password and parameters as %40".into());
+        return Err(
+            "it has more than one '@': write those of the user, the password and parameters as %40".into()
+        );
     }
     let (mut mode, mut roots) = (None, None);
     let url = match url.split_once('?') {
@@ -153,7 +155,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let empty = folder.path().join("empty.pem");
         std::fs::write(&empty, "no certificate\n").unwrap();
-        let empty = format!("postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert={}", empty.display());
+        let empty =
+            format!("postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert={}", empty.display());
         for (url, wanted) in [
             ("postgres://deja:hunter2@hush@127.0.0.1:1/deja", "%40"),
             ("postgres://deja:a@hush?hush=1@127.0.0.1/deja", "%40"),
@@ -161,7 +164,10 @@ mod tests {
             ("postgres://h/deja?password=a&hush=1", "no PostgreSQL URL"),
             ("postgres://deja:hush@h/deja?connect_timeout=soon", "`connect_timeout`"),
             ("postgres://deja:hush@h/deja?sslmode=foo", "sslmode must be"),
-            ("postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert=/not%20there.pem", "/not there.pem"),
+            (
+                "postgres://deja:hush@h/deja?sslmode=verify-full&sslrootcert=/not%20there.pem",
+                "/not there.pem",
+            ),
             (&empty, "holds no certificate"),
         ] {
             let refused = parse(url).err().unwrap();

@@ -28,7 +28,12 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "messages" => Place::List(message),
         // The last three are of vLLM, SGLang and others whose models are one's own.
-        "presence_penalty" | "frequency_penalty" | "max_tokens" | "max_completion_tokens" | "top_k" | "min_p"
+        "presence_penalty"
+        | "frequency_penalty"
+        | "max_tokens"
+        | "max_completion_tokens"
+        | "top_k"
+        | "min_p"
         | "repetition_penalty" => number(value),
         "chat_template_kwargs" => object(value, |_, value, _| {
             kept_if(matches!(value.kind(), Kind::Flag | Kind::Number | Kind::Text), value)

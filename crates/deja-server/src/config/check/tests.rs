@@ -167,7 +167,10 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("OPENAI_BASE_URL", "sk-hush", "http:// or https://"),
     ] {
         let said = error(&[(variable, value)]);
-        assert!(said.contains(variable) && said.contains(wanted) && !said.contains("hush"), "{value}: {said}");
+        assert!(
+            said.contains(variable) && said.contains(wanted) && !said.contains("hush"),
+            "{value}: {said}"
+        );
     }
     for url in [
         "mysql://deja:hush@x",

@@ -185,10 +185,7 @@ impl Deja {
 
     /// The same, to be changed before it starts.
     pub fn builder_on(url: &str, provider: &FakeProvider) -> Builder {
-        Self::builder()
-            .provider(provider)
-            .env("DEJA_DATABASE_URL", url)
-            .env("DEJA_MASTER_KEY", MASTER_KEY)
+        Self::builder().provider(provider).env("DEJA_DATABASE_URL", url).env("DEJA_MASTER_KEY", MASTER_KEY)
     }
 
     /// Where it listens.
