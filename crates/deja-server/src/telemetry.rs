@@ -65,7 +65,7 @@ const BUILD: &str = "deja_build_info";
 fn recorder() -> Result<PrometheusRecorder, BuildError> {
     let seconds =
         [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
-    let of_calls = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 180.0];
+    let of_calls = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0];
     let builder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)?
         .set_buckets_for_metric(Matcher::Full(UPSTREAM_SECONDS.into()), &of_calls)?;

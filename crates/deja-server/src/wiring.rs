@@ -61,7 +61,9 @@ pub async fn wire(
     let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
     let store = open(&settings).await?;
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, &settings, Arc::new(SystemEntropy), &*store).await?;
+    let vault =
+        Vault::load(key, &settings, Arc::new(SystemEntropy), &*store, |text| tracing::warn!("{text}"))
+            .await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     let http = HttpSettings {
         connect_timeout: config.upstream.connect_timeout,

@@ -17,7 +17,7 @@ use crate::provider::{FailureClass, Provider, ProviderError};
 const MOST_CALLS: u32 = 10;
 /// How long a provider is left alone, at first and at most. Then one request asks. If it fails, the time doubles.
 const REST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(1));
-/// How long failures are remembered after the last try: the provider or its project may be gone. A provider that is asked less
+/// How long failures are remembered after the last call was heard of: the provider or its project may be gone. A provider that is asked less
 /// often than that is asked each time.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
@@ -36,8 +36,10 @@ pub(super) struct Circuits {
 struct Failing {
     /// Where it was called: elsewhere it may work.
     place: String,
-    /// When the last call began that counted.
+    /// When the last call began that counted, one that has not ended included.
     tried: Timestamp,
+    /// When a call was last begun or heard of: some take longer to fail than failures are remembered.
+    noted: Timestamp,
     /// When an answer came last: failures of calls from before say nothing new. The beginning of time if none came.
     answered: Timestamp,
     state: State,
@@ -98,13 +100,13 @@ impl Circuits {
     ) -> Result<(), Duration> {
         let mut failing = self.failing.lock();
         let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
-        let Some(Failing { tried, state: State::Open(rest), .. }) = found else { return Ok(()) };
+        let Some(Failing { tried, noted, state: State::Open(rest), .. }) = found else { return Ok(()) };
         let left = rest.left(now);
         if left.is_zero() {
             // A try that has not ended counts as failed.
             let length = if rest.trying { self.longer(rest.length) } else { rest.length };
             *rest = Rest { length, began: now, trying: true };
-            *tried = now;
+            (*tried, *noted) = (now, now);
             return Ok(());
         }
         Err(left)
@@ -132,6 +134,7 @@ impl Circuits {
         let none = || Failing {
             place: place.to_owned(),
             tried: began,
+            noted: now,
             answered: Timestamp::default(),
             state: State::Closed(0),
         };
@@ -150,6 +153,7 @@ impl Circuits {
         if !is_before(found.tried) {
             found.tried = began;
         }
+        found.noted = now;
         if !failed {
             (found.answered, found.state) = (now, State::Closed(0));
             return;
@@ -209,7 +213,7 @@ impl Circuits {
 /// Forgets failures after which nobody tried again for long.
 fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
     failing.retain(|(project, name), failing| {
-        let kept = now.since(failing.tried) < FORGOTTEN;
+        let kept = now.since(failing.noted) < FORGOTTEN;
         if !kept && matches!(failing.state, State::Open(_)) {
             tracing::info!(project.id = %project, name, "nobody has asked for ten minutes: it is not known whether calls have an answer again");
         }
@@ -303,6 +307,19 @@ mod tests {
         circuits.heard(ONE, "m", HERE, at(12), false, at(12));
         assert_eq!((left(&circuits, 12), left(&circuits, 12)), (0, 0));
         assert_eq!(circuits.open(at(12)), []);
+    }
+
+    /// A model may think for ten minutes, so a call may take that long to fail.
+    #[test]
+    fn calls_that_take_long_to_fail_open_it_too() {
+        let circuits = circuits();
+        for _ in 0..3 {
+            circuits.heard(ONE, "m", HERE, at(0), true, at(601));
+            assert_eq!(circuits.admit(TWO, "m", HERE, at(601)), Ok(()));
+            circuits.heard(TWO, "m", HERE, at(601), true, at(601));
+        }
+        assert_eq!((circuits.open(at(602)).len(), left(&circuits, 602)), (2, 9));
+        assert_eq!(circuits.open(at(601 + 600)), []);
     }
 
     #[test]

@@ -45,10 +45,11 @@ fn breaks(prompt: &Prompt, first: usize, last: usize) -> bool {
 
 /// Whether one asks for what is to be avoided, and the other says of nothing that it is bad or not to be.
 pub(super) fn shunned(a: &Prompt, b: &Prompt, left: &[&Word], right: &[&Word]) -> bool {
-    const LESS: [&str; 24] = [
-        "avert", "avoid", "away", "bad", "bypass", "clear", "dodg", "elud", "escap", "evad", "harm", "limit",
-        "minim", "overcom", "prevent", "protect", "reduc", "refrain", "safe", "shut", "skip", "stop",
-        "surviv", "wrong",
+    const LESS: [&str; 34] = [
+        "avert", "avoid", "away", "bad", "ban", "bypass", "clear", "danger", "dangerous", "dodg", "elud",
+        "escap", "evad", "forbidden", "harm", "harmful", "limit", "minim", "overcom", "prevent", "prohibit",
+        "protect", "reduc", "refrain", "risk", "riski", "safe", "shut", "skip", "stop", "surviv", "toxic",
+        "worst", "wrong",
     ];
     let avoids = |words: &[&Word]| words.iter().any(|word| word.stem == "avoid");
     let wards = |prompt: &Prompt| {

@@ -1,7 +1,7 @@
 //! The command line: reads arguments and settings, does one thing, and ends with an exit code.
 //!
-//! 0 is fine, 2 is wrong usage or configuration, or a database that this program cannot work on, 1 anything else. What goes wrong is one line on standard
-//! error that begins with `deja: `.
+//! 0 is fine, 2 is wrong usage or configuration, or a database that this program cannot work on, 1 anything else. What
+//! goes wrong is one line on standard error that begins with `deja: `.
 
 mod admin;
 mod args;
@@ -284,7 +284,7 @@ fn complain(text: &str, code: u8) -> u8 {
     code
 }
 
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Standard error may be closed; the exit code says it all the same.
     let _nowhere_to_complain = writeln!(io::stderr(), "deja: {line}");
@@ -302,8 +302,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
                     OpenError::DatabaseUrl { .. }
                     | OpenError::Foreign { .. }
                     | OpenError::NewerSchema { .. }
-                    | OpenError::NewerDatabase { .. }
-                    | OpenError::Unfit { .. },
+                    | OpenError::NewerDatabase { .. },
                 ) => true,
                 _ => false,
             }
@@ -318,10 +317,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
 /// Whether a file cannot be used until somebody changes a setting or rights. A disk that is full, or mounted late, is
 /// worth another try.
 fn is_of_settings(error: &io::Error) -> bool {
-    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, PermissionDenied};
     // AlreadyExists is said where a directory is to be made and a file is.
-    matches!(
-        error.kind(),
-        PermissionDenied | AlreadyExists | NotADirectory | IsADirectory | ReadOnlyFilesystem
-    )
+    matches!(error.kind(), PermissionDenied | AlreadyExists | NotADirectory | IsADirectory)
 }

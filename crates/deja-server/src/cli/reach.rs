@@ -129,7 +129,7 @@ async fn admin_over(
     store: Arc<dyn Store>,
 ) -> anyhow::Result<Admin> {
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, settings, Arc::new(SystemEntropy), &*store).await?;
+    let vault = Vault::load(key, settings, Arc::new(SystemEntropy), &*store, super::say).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     Ok(admin::over(store, vault, prices, &config.public_url))
 }

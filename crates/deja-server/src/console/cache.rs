@@ -23,6 +23,8 @@ pub(super) const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
 /// Entries in quarantine of a page.
 const HELD: usize = 20;
+/// The most that are passed over: the store reads them all.
+const MOST_HELD: usize = 10_000;
 
 /// The columns of the list.
 const COLUMNS: [Sortable<EntryColumn>; 6] = [
@@ -170,7 +172,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
     let (selects, offered) = search.filter.selects(&visit.console, &project, total).await?;
     let (nearest, (sort, order)) = (search.is_near(), search.sort());
     let links = (!nearest).then_some(sort);
-    let passed = search.held.parse().unwrap_or(0);
+    let passed = search.held.parse().unwrap_or(0).min(MOST_HELD);
     let (quarantine, more) = quarantine(&visit, &project, passed).await?;
     let held = |held: &str| format!("{}#quarantine", search.at_held(&slug, "", held));
     let page = CachePage {

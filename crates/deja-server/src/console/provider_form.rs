@@ -229,7 +229,11 @@ pub(super) async fn save(
     form.name.clone_from(&stored.name);
     let now = ProviderForm::of(&stored);
     let filled = now.read(&visit);
-    let (patch, touched) = filled::touched(&visit, form.read(&visit), &form.before, &filled)?;
+    let (patch, mut touched) = filled::touched(&visit, form.read(&visit), &form.before, &filled)?;
+    // A key is for the host that whoever typed it saw.
+    if patch.base_url.is_none() && form.base_url.trim() != now.base_url && form.secret(&visit).is_some() {
+        touched.depends_on("base_url");
+    }
     if let Some(problem) = touched.problem(|name| now.told(name)) {
         let form = form.or_now(now, &touched, filled::seal(&visit, &filled)?);
         return again(&visit, &project, form, true, problem);

@@ -159,12 +159,14 @@ impl Vault {
         Self { cipher: XChaCha20Poly1305::new((&*key.0).into()), entropy }
     }
 
-    /// The vault of `store`, which is at `place`, under the key of the settings or, without one, of the data directory.
+    /// The vault of `store`, which is at `place`, under the key of the settings or, without one, of the data directory. `told` is what
+    /// whoever keeps the key has to know.
     pub async fn load<S: ProviderConfigs + ?Sized>(
         setting: Option<&SecretString>,
         place: &StoreSettings,
         entropy: Arc<dyn Entropy>,
         store: &S,
+        told: impl FnOnce(&str),
     ) -> Result<Self, VaultError> {
         let key = if let Some(text) = setting {
             MasterKey::parse(text)?
@@ -173,12 +175,11 @@ impl Vault {
             let key = MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?;
             // With PostgreSQL nothing else is in the directory, and other replicas do not see it.
             if place.postgres.is_some() && !sealed {
-                let file = key_file(&place.data_dir);
-                tracing::warn!(
-                    file = %file.display(),
-                    "this new database is sealed with the key in a file: keep the file, or set DEJA_MASTER_KEY to the key, on \
-                     every replica. Without the key nobody can open the stored secrets"
-                );
+                told(&format!(
+                    "this new database is sealed with the key in {}: keep the file, or set DEJA_MASTER_KEY to the key, on every \
+                     replica. Without the key nobody can open the stored secrets",
+                    key_file(&place.data_dir).display()
+                ));
             }
             key
         };

@@ -54,7 +54,8 @@ fn serve_as(
 ) -> (CancellationToken, JoinHandle<()>) {
     let data = deja.path().join("deja-data");
     let settings = StoreSettings::new(&data);
-    let vault = runtime.block_on(Vault::load(None, &settings, Arc::new(SystemEntropy), &**store)).unwrap();
+    let vault =
+        runtime.block_on(Vault::load(None, &settings, Arc::new(SystemEntropy), &**store, |_| {})).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
     let admin = admin::over(store.clone(), vault, prices, "https://deja.example");
     let stop = CancellationToken::new();

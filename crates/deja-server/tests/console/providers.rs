@@ -249,8 +249,20 @@ async fn the_form_of_a_provider_leaves_what_somebody_else_changed() {
     assert_eq!(page.one("textarea#models"), "o", "what was typed");
     assert!(page.all("[name=allow_private][checked]").is_empty(), "what somebody else saved");
     assert_eq!(stored().await.models, ["m", "n"]);
-    owner.submit(place, &form("o", &before_of(&page))[..4]).await;
+    let seen = before_of(&page);
+    owner.submit(place, &form("o", &seen)[..4]).await;
     assert_eq!((stored().await.models, stored().await.allow_private), (vec!["o".into()], false));
+    // A key is for the host that was seen when it was typed.
+    let before = before_of(&owner.get(place).await);
+    let moved =
+        ProviderPatch { base_url: Some("https://other.example/v1".into()), ..ProviderPatch::default() };
+    providers::set(&world.acting(), "shop", "own", moved).await.unwrap();
+    let with_key = [&form("o", &before)[..4], &[("secret", "sk-typed")]].concat();
+    let page = owner.post(place, &with_key).await;
+    let problem = page.one("#base_url-problem");
+    assert!(problem.contains("base URL (now https://other.example/v1)"), "{problem}");
+    assert_eq!(page.attributes("#base_url", "value"), ["https://other.example/v1"]);
+    assert!(stored().await.sealed_secret.is_none());
 }
 
 #[tokio::test]

@@ -72,8 +72,14 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
         assert!(page.all(held).is_empty(), "{asked}");
         let asked = format!("What is the capital of {asked}?");
         world.answered(&project, entry, &[&asked]).await;
-        let page = member.submit(&format!("{place}/wrong"), &[("asked", &asked)]).await;
-        assert!(!asked.contains("Guinea?") || page.text().contains("in quarantine"), "{}", page.text());
+        let form = [("asked", asked.as_str()), ("delete", "1")];
+        if asked.contains("Guinea?") {
+            // The third one brings it into quarantine, so from there on no Undo would help.
+            let page = member.post(&format!("{place}/wrong"), &form).await;
+            assert!(page.one("main form p").contains("in quarantine"), "{}", page.text());
+        } else {
+            member.submit(&format!("{place}/wrong"), &form[..1]).await;
+        }
     }
     let page = member.get("/console/p/furnished/cache").await;
     assert!(page.one(&format!("{held} th")).contains("What is the capital of France?"));

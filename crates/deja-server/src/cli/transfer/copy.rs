@@ -131,7 +131,9 @@ async fn copy_all(
     sink: &mut Sink,
 ) -> anyhow::Result<Copied> {
     let key = config.master_key.as_ref();
-    let vault = Vault::load(key, &from.0, Arc::new(SystemEntropy), &**source).await.context(Side::Source)?;
+    let vault = Vault::load(key, &from.0, Arc::new(SystemEntropy), &**source, crate::cli::say)
+        .await
+        .context(Side::Source)?;
     let verify = async || {
         vault.verify(&**target).await.map_err(|error| match error {
             VaultError::WrongKey => AdminError::Invalid(OTHER_KEY.into()).into(),
