@@ -93,7 +93,7 @@ for (const select of document.querySelectorAll("form[data-auto] select")) {
   select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
 }
 
-// A page that renews itself waits for who reads a row of it or is about to press a button there.
+// A page that renews itself waits while a row is open or has the focus.
 const renewed = document.querySelector("[data-renewed]");
 const renew = () => {
   if (document.querySelector("main table :is(details[open], :focus)")) setTimeout(renew, 500);
