@@ -11,6 +11,9 @@ use super::page::Visit;
 /// What is sealed in a form.
 const BEFORE: &str = "settings that a form was filled with";
 
+/// The field, the name and the value of a setting that a form has no words for.
+pub(super) const UNNAMED: (&str, &str, String) = ("form", "another setting", String::new());
+
 /// Which settings a form changes.
 pub(super) struct Touched {
     names: Vec<String>,
@@ -43,6 +46,13 @@ pub(super) fn touched<T: Serialize + DeserializeOwned>(
 
 fn values(patch: &impl Serialize) -> Result<Map<String, Value>, ConsoleError> {
     serde_json::to_value(patch).and_then(from_value).map_err(ConsoleError::failed)
+}
+
+/// The settings that a form asks for.
+#[cfg(test)]
+pub(super) fn names(patch: &impl Serialize) -> Result<Vec<String>, ConsoleError> {
+    let set = values(patch)?.into_iter().filter(|(_, value)| !value.is_null());
+    Ok(set.map(|(name, _)| name).collect())
 }
 
 impl Touched {

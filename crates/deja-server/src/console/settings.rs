@@ -325,7 +325,10 @@ impl SettingsForm {
             "guard_budget" => ("guard_budget", "its budget", sent(&self.guard_budget)),
             "ttl" => ("ttl", "hours that answers live", self.ttl.clone()),
             "max_entries" => ("max_entries", "entries at most", self.max_entries.clone()),
-            _ => ("form", "sharing across models", if self.share_models { "on" } else { "off" }.into()),
+            "share_models" => {
+                ("form", "sharing across models", if self.share_models { "on" } else { "off" }.into())
+            }
+            _ => filled::UNNAMED,
         }
     }
 
@@ -479,4 +482,32 @@ pub(super) async fn delete(visit: Visit, Path(slug): Path<String>, Form(form): F
     }
     let done = projects::delete(&visit.acting(), &slug).await;
     visit.done("/console/projects", done, &format!("{} is deleted.", project.name))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn every_setting_of_the_form_has_a_name_for_people() {
+        let form = SettingsForm {
+            ttl: "1".into(),
+            max_entries: "1".into(),
+            threshold: "0.9".into(),
+            minimum: "0.8".into(),
+            guard: "standard".into(),
+            samples: Some("1".into()),
+            request_log: Some("1".into()),
+            request_texts_days: Some("1".into()),
+            guard_budget: Some("1".into()),
+            ..SettingsForm::default()
+        };
+        let names = filled::names(&form.read().unwrap()).unwrap();
+        assert_eq!(names.len(), 12);
+        for name in names {
+            assert_ne!(form.told(&name), filled::UNNAMED, "{name}");
+        }
+    }
 }

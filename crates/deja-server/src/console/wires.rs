@@ -101,7 +101,8 @@ impl WiresForm {
             "client_controls" => ("control", "what applications may ask", self.control.join(" and ")),
             "opt_ins" => ("opt_in", "more hits", self.opt_in.join(" and ")),
             "hit_usage" => ("hit_usage", "tokens that a hit reports", self.hit_usage.clone()),
-            _ => ("on_hangup", "when all hang up", self.on_hangup.clone()),
+            "on_hangup" => ("on_hangup", "when all hang up", self.on_hangup.clone()),
+            _ => filled::UNNAMED,
         }
     }
 
@@ -150,4 +151,21 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
     let is_same = done.as_ref().is_ok_and(|after| *after == project);
     let said = if is_same { settings::UNCHANGED } else { "Saved. It holds from the next request on." };
     visit.done(&place, done, said)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn every_setting_of_the_form_has_a_name_for_people() {
+        let form = WiresForm::of(&ProjectSettings::default());
+        let names = filled::names(&form.read().unwrap()).unwrap();
+        assert_eq!(names.len(), 4);
+        for name in names {
+            assert_ne!(form.told(&name), filled::UNNAMED, "{name}");
+        }
+    }
 }
