@@ -7,6 +7,15 @@
 //! exchanged roles. Where they are reworded, trees over the same features do. Code must be the same letter by letter. Texts in
 //! another language and texts beyond the window pass by proof only.
 //!
+//! Reading order for a newcomer:
+//!
+//! 1. `verdict.rs`: the decision, from two prompts that were read to the verdict. All other modules serve it.
+//! 2. `prompt.rs`: what is read of one prompt. It calls the modules that bring a text into one form, `scan.rs` and `rewrite.rs`
+//!    first, and then those that read one thing each.
+//! 3. `align.rs` pairs the words of two prompts. `features.rs` collects what differs, each kind in a module of its own.
+//! 4. `trees.rs` makes a score of the differences. `rules.rs` corrects it by facts.
+//! 5. `foreign.rs`: the other way, by proof, for texts that the features do not know.
+//!
 //! The guard can only refuse. It does no I/O and keeps nothing. `docs/adr/0050-guard.md` has the decision,
 //! `docs/topics/accuracy.md` the figures.
 //!
@@ -19,41 +28,52 @@
 //! assert_eq!(verdict.refused, Some(Reason::Opposite));
 //! ```
 
-mod align;
-mod answer;
-mod apart;
-mod asked;
-mod beside;
-mod cased;
-mod changed;
-mod code;
-mod denial;
-mod exchange;
-mod features;
-mod foreign;
-mod form;
+// The word lists.
+mod lexicon;
+
+// One form of a text.
 mod framing;
 mod key;
-mod languages;
-mod lexicon;
 mod list;
+mod powers;
+mod quantity;
+mod rewrite;
+mod scan;
+mod typography;
+
+// What is read of one prompt.
+mod answer;
+mod asked;
+mod cased;
+mod code;
+mod denial;
+mod form;
 mod literal;
-mod order;
 mod persons;
+mod prompt;
+mod state;
+mod voice;
+
+// What differs between two prompts.
+mod align;
+mod apart;
+mod beside;
+mod changed;
+mod exchange;
+mod features;
+mod order;
 mod places;
 mod point;
-mod powers;
-mod prompt;
-mod quantity;
 mod replaced;
-mod rewrite;
+
+// Texts that pass by proof only.
+mod foreign;
+mod languages;
+
+// The decision.
 mod rules;
-mod scan;
-mod state;
 mod trees;
-mod typography;
 mod verdict;
-mod voice;
 
 pub use prompt::Prompt;
 pub use verdict::{LOWEST_THRESHOLD, Reason, Strictness, Verdict, judge};
