@@ -13,7 +13,7 @@ use deja_core::member::Rank;
 use deja_core::project::Project;
 use deja_core::store::Questions;
 
-use super::asked::{Asked, Wanted};
+use super::analytics_query::{Asked, Wanted};
 use super::chart::{Chart, Label};
 use super::error::ConsoleError;
 use super::filter::Select;

@@ -15,7 +15,7 @@ use super::form::{Path, Query};
 use super::page::{Answer, Frame, Visit};
 use super::paging::{cursor, cursor_text};
 use super::sort::{Column, Content, Sort, Sortable, heads};
-use super::turns;
+use super::transcript;
 use crate::format::{self, Moment};
 
 /// Entries of a page.
@@ -97,7 +97,7 @@ impl Row {
         let entry = &detail.entry;
         Self {
             id: entry.id.to_string(),
-            prompt: turns::line(detail),
+            prompt: transcript::line(detail),
             kind: (detail.kind != Kind::Query).then(|| detail.kind.as_str()),
             answer: format::excerpt(&entry.answer.text),
             model: entry.model.clone(),

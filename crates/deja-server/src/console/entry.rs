@@ -6,7 +6,6 @@ use deja_core::id::EntryId;
 use serde::Deserialize;
 
 use super::cache::{Row, Search};
-use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, with_lf};
@@ -14,7 +13,8 @@ use super::page::{Answer, Frame, Visit};
 use super::prices;
 use super::requests as said;
 use super::sort::Column;
-use super::turns::{self, Turn};
+use super::transcript::{self, Turn};
+use super::undo_delete;
 use crate::format::{self, Moment};
 
 #[derive(Template)]
@@ -86,8 +86,8 @@ async fn page(
     let quarantined = store.quarantined(project.id, entry).await?;
     let rows = said::answered_by(visit, &slug, entry).await?;
     let row = Row::of(visit, &detail);
-    let turns = turns::turns(&detail);
-    let parameters = turns::parameters(&detail);
+    let turns = transcript::turns(&detail);
+    let parameters = transcript::parameters(&detail);
     let saved = match prices::saved(visit, &project, &detail) {
         Some(saved) => format::money(saved),
         None if detail.hits > 0 => prices::UNKNOWN_THEN.into(),
@@ -127,10 +127,10 @@ pub(super) async fn delete(
     Path((slug, entry)): Path<(String, EntryId)>,
     Form(form): Form<Wrong>,
 ) -> Answer {
-    if let Some(asks) = deleted::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await? {
+    if let Some(asks) = undo_delete::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await? {
         return Ok(visit.page(&asks));
     }
-    deleted::delete(&visit, &slug, &Search::default(), &[entry], "The entry is deleted.").await
+    undo_delete::delete(&visit, &slug, &Search::default(), &[entry], "The entry is deleted.").await
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
@@ -150,7 +150,7 @@ pub(super) async fn wrong(
         return visit.to(&list, &Flash::bad("This entry is gone already."));
     }
     if form.is_delete()
-        && let Some(asks) = deleted::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?
+        && let Some(asks) = undo_delete::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?
     {
         return Ok(visit.page(&asks.with("asked", form.asked).with("delete", form.delete)));
     }
@@ -162,7 +162,7 @@ pub(super) async fn wrong(
                 return Ok(visit.page(&asks.with("asked", form.asked).with("delete", form.delete)));
             }
             let good = "The pair is forbidden, and the entry is deleted.";
-            deleted::delete(&visit, &slug, &Search::default(), &[entry], good).await
+            undo_delete::delete(&visit, &slug, &Search::default(), &[entry], good).await
         }
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;

@@ -5,8 +5,8 @@ use deja_core::rate_limit::Quota;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::concurrent_edit::Touched;
 use super::error::ConsoleError;
-use super::filled::Touched;
 use super::form::{Problem, at, number};
 use super::page::Visit;
 use crate::format;

@@ -1,39 +1,24 @@
-//! The web console under `/console`: one file a page, each with its view-model, its form, and its handlers.
+//! The web console under `/console`. A page, or a part of a page that has an address of its own, is a file with its view-model, its form and
+//! its handlers. Other files have what stands before every page, and what pages share. `routes.rs` lists every address.
 //!
 //! Pages are rendered on the server and work without JavaScript. A form is posted, done by the use case that the
 //! command line calls too ([`deja_core::admin`]), and answered with a redirect and a message ([`flash`]). Nothing here
 //! calls deja's own HTTP API.
 
+// Pages, and parts of pages with an address of their own.
 mod account;
 mod analytics;
 mod apply;
-mod asked;
-mod assets;
 mod audit;
 mod cache;
-mod chart;
-mod client;
-mod connect;
-mod cross_site;
-mod deleted;
-mod diff;
 mod entry;
-mod error;
 mod export;
-mod filled;
-mod filter;
-mod flash;
-mod form;
 mod keys;
 mod labelling;
-mod limits;
 mod links;
 mod members;
-mod names;
 mod operators;
 mod overview;
-mod page;
-mod paging;
 mod playground;
 mod prices;
 mod projects;
@@ -41,19 +26,40 @@ mod provider_form;
 mod providers;
 mod purge;
 mod quality;
-mod range;
 mod requests;
-mod routes;
-mod sealed;
 mod second_factor;
-mod session;
 mod settings;
 mod sign_in;
-mod sort;
-mod throttle;
-mod turns;
-mod wires;
+mod undo_delete;
+mod wire_settings;
 mod wrong;
+
+// What stands before every page.
+mod assets;
+mod client;
+mod cross_site;
+mod routes;
+mod sealed;
+mod session;
+mod throttle;
+
+// What pages share.
+mod analytics_query;
+mod chart;
+mod concurrent_edit;
+mod connect;
+mod diff;
+mod error;
+mod filter;
+mod flash;
+mod form;
+mod limits;
+mod names;
+mod page;
+mod paging;
+mod range;
+mod sort;
+mod transcript;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use deja_core::id::KeyId;
 use deja_core::project::Project;
 use deja_core::store::Admission;
 
-use super::asked::Asked;
+use super::analytics_query::Asked;
 use super::error::ConsoleError;
 use super::filter::Select;
 use super::page::Visit;

@@ -8,7 +8,7 @@ use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_providers::{UrlError, check_url};
 use serde::Deserialize;
 
-use super::filled::{self, Touched};
+use super::concurrent_edit::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, checked};
 use super::page::{Answer, Frame, Visit};
@@ -214,7 +214,7 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
 pub(super) async fn edit(visit: Visit, Path((_, name)): Path<(String, String)>) -> Answer {
     let project = visit.project()?;
     let mut form = ProviderForm::of(&find(&visit, &project, &name).await?);
-    form.before = filled::seal(&visit, &form.read(&visit))?;
+    form.before = concurrent_edit::seal(&visit, &form.read(&visit))?;
     Ok(visit.page(&form_page(&visit, &project, form, true)))
 }
 
@@ -229,13 +229,13 @@ pub(super) async fn save(
     form.name.clone_from(&stored.name);
     let now = ProviderForm::of(&stored);
     let filled = now.read(&visit);
-    let (patch, mut touched) = filled::touched(&visit, form.read(&visit), &form.before, &filled)?;
+    let (patch, mut touched) = concurrent_edit::touched(&visit, form.read(&visit), &form.before, &filled)?;
     // A key is for the host that whoever typed it saw.
     if patch.base_url.is_none() && form.base_url.trim() != now.base_url && form.secret(&visit).is_some() {
         touched.depends_on("base_url");
     }
     if let Some(problem) = touched.problem(|name| now.told(name)) {
-        let form = form.or_now(now, &touched, filled::seal(&visit, &filled)?);
+        let form = form.or_now(now, &touched, concurrent_edit::seal(&visit, &filled)?);
         return again(&visit, &project, form, true, problem);
     }
     let secret = form.secret(&visit).map(|secret| Some(Hidden::from(secret)).into());

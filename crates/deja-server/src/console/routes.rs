@@ -11,9 +11,9 @@ use deja_core::member::Rank;
 use super::error::{self, ConsoleError};
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, apply, assets, audit, cache, cross_site, deleted, entry, export, keys,
-    labelling, links, members, operators, overview, playground, prices, projects, provider_form, providers,
-    purge, quality, requests, second_factor, settings, sign_in, wires, wrong,
+    Console, account, analytics, apply, assets, audit, cache, cross_site, entry, export, keys, labelling,
+    links, members, operators, overview, playground, prices, projects, provider_form, providers, purge,
+    quality, requests, second_factor, settings, sign_in, undo_delete, wire_settings, wrong,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -75,8 +75,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/cache/{entry}/release", EDITOR, post(entry::release)),
         ("GET", "/p/{slug}/cache/wrong", EDITOR, get(wrong::get)),
         ("POST", "/p/{slug}/cache/wrong/{number}/undo", EDITOR, post(wrong::undo)),
-        ("POST", "/p/{slug}/cache/delete", EDITOR, post(deleted::delete_selected)),
-        ("POST", "/p/{slug}/cache/restore", EDITOR, post(deleted::restore)),
+        ("POST", "/p/{slug}/cache/delete", EDITOR, post(undo_delete::delete_selected)),
+        ("POST", "/p/{slug}/cache/restore", EDITOR, post(undo_delete::restore)),
         ("GET", "/p/{slug}/export", EDITOR, get(export::get)),
         ("GET", "/p/{slug}/playground", EDITOR, get(playground::get)),
         ("POST", "/p/{slug}/playground", EDITOR, post(playground::post)),
@@ -100,7 +100,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/members/own", PROJECT_OWNER, post(members::post)),
         ("GET", "/p/{slug}/settings", EDITOR, get(settings::get)),
         ("POST", "/p/{slug}/settings", EDITOR, post(settings::post)),
-        ("POST", "/p/{slug}/settings/wires", EDITOR, post(wires::post)),
+        ("POST", "/p/{slug}/settings/wires", EDITOR, post(wire_settings::post)),
         ("POST", "/p/{slug}/settings/limits", Owner, post(settings::limits)),
         ("GET", "/p/{slug}/settings/state", PROJECT_OWNER, get(settings::confirm_suspend)),
         ("POST", "/p/{slug}/settings/state", PROJECT_OWNER, post(settings::state)),

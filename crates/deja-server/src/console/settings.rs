@@ -16,13 +16,13 @@ use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
 use super::cache::entries_of;
+use super::concurrent_edit::{self, Touched};
 use super::error::ConsoleError;
-use super::filled::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, at, checked, number, number_of};
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
-use super::wires::{Group, WiresForm};
+use super::wire_settings::{Group, WiresForm};
 use crate::format;
 
 #[derive(Template)]
@@ -117,7 +117,7 @@ pub(super) async fn page(
         None => None,
     };
     if form.before.is_empty() {
-        form.before = filled::seal(visit, &SettingsForm::of(project).read().unwrap_or_default())?;
+        form.before = concurrent_edit::seal(visit, &SettingsForm::of(project).read().unwrap_or_default())?;
     }
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
@@ -171,7 +171,7 @@ pub(super) async fn post(
     if let Ok(patch) = read {
         let now = SettingsForm::of(&project);
         let filled = now.read().unwrap_or_default();
-        let (patch, touched) = filled::touched(&visit, patch, &form.before, &filled)?;
+        let (patch, touched) = concurrent_edit::touched(&visit, patch, &form.before, &filled)?;
         read = match touched.problem(|name| now.told(name)) {
             Some(problem) => {
                 form = form.or_now(now, &touched);
@@ -328,7 +328,7 @@ impl SettingsForm {
             "share_models" => {
                 ("form", "sharing across models", if self.share_models { "on" } else { "off" }.into())
             }
-            _ => filled::UNNAMED,
+            _ => concurrent_edit::UNNAMED,
         }
     }
 
@@ -504,10 +504,10 @@ mod tests {
             guard_budget: Some("1".into()),
             ..SettingsForm::default()
         };
-        let names = filled::names(&form.read().unwrap()).unwrap();
+        let names = concurrent_edit::names(&form.read().unwrap()).unwrap();
         assert_eq!(names.len(), 12);
         for name in names {
-            assert_ne!(form.told(&name), filled::UNNAMED, "{name}");
+            assert_ne!(form.told(&name), concurrent_edit::UNNAMED, "{name}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::format;
 const UNDO: &str = "undo";
 
 #[derive(Template)]
-#[template(path = "deleted.html")]
+#[template(path = "undo_delete.html")]
 struct DeletedPage {
     frame: Frame,
     text: String,

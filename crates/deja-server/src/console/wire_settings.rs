@@ -8,8 +8,8 @@ use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettin
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
+use super::concurrent_edit::{self, Touched};
 use super::error::ConsoleError;
-use super::filled::{self, Touched};
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, at};
 use super::page::{Answer, Visit};
@@ -58,7 +58,7 @@ impl WiresForm {
     /// What the form is filled with now, or was when it was sent.
     pub(super) fn before(&self, visit: &Visit) -> Result<String, ConsoleError> {
         if self.before.is_empty() {
-            filled::seal(visit, &self.read().unwrap_or_default())
+            concurrent_edit::seal(visit, &self.read().unwrap_or_default())
         } else {
             Ok(self.before.clone())
         }
@@ -102,7 +102,7 @@ impl WiresForm {
             "opt_ins" => ("opt_in", "more hits", self.opt_in.join(" and ")),
             "hit_usage" => ("hit_usage", "tokens that a hit reports", self.hit_usage.clone()),
             "on_hangup" => ("on_hangup", "when all hang up", self.on_hangup.clone()),
-            _ => filled::UNNAMED,
+            _ => concurrent_edit::UNNAMED,
         }
     }
 
@@ -127,10 +127,10 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
     if let Ok(patch) = read {
         let now = WiresForm::of(&project.settings);
         let filled = now.read().unwrap_or_default();
-        let (patch, touched) = filled::touched(&visit, patch, &form.before, &filled)?;
+        let (patch, touched) = concurrent_edit::touched(&visit, patch, &form.before, &filled)?;
         read = match touched.problem(|name| now.told(name)) {
             Some(problem) => {
-                form = form.or_now(now, &touched, filled::seal(&visit, &filled)?);
+                form = form.or_now(now, &touched, concurrent_edit::seal(&visit, &filled)?);
                 Err(problem)
             }
             None => Ok(patch),
@@ -162,10 +162,10 @@ mod tests {
     #[test]
     fn every_setting_of_the_form_has_a_name_for_people() {
         let form = WiresForm::of(&ProjectSettings::default());
-        let names = filled::names(&form.read().unwrap()).unwrap();
+        let names = concurrent_edit::names(&form.read().unwrap()).unwrap();
         assert_eq!(names.len(), 4);
         for name in names {
-            assert_ne!(form.told(&name), filled::UNNAMED, "{name}");
+            assert_ne!(form.told(&name), concurrent_edit::UNNAMED, "{name}");
         }
     }
 }

@@ -11,7 +11,7 @@ use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::store::{EntryFilter, StoreError, folded};
 
-use crate::console::asked::Asked;
+use crate::console::analytics_query::Asked;
 use crate::console::chart::{self, Unit};
 use crate::console::error::ConsoleError;
 use crate::console::filter::NEWEST;
