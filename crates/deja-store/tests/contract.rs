@@ -3,8 +3,8 @@
 //! `sqlite_reopened` closes and opens the database before each case reads what it wrote. `postgres_replicas`
 //! reads through another replica instead, which runs beside the one that wrote.
 #![expect(clippy::expect_used, clippy::panic, reason = "without the test harness this is no test to clippy")]
-#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses a part of the shared modules")]
 
+#[expect(dead_code, reason = "other test binaries use the rest")]
 mod postgres;
 
 use std::path::PathBuf;

@@ -4,11 +4,6 @@
 //! runs everything both ways.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
-#![allow(
-    clippy::allow_attributes,
-    dead_code,
-    reason = "the shared module for PostgreSQL has more than is used here"
-)]
 
 mod admin_api;
 mod ahead;
@@ -45,5 +40,6 @@ mod tenants;
 mod traces;
 #[path = "../trust/trend.rs"]
 mod trend;
+#[expect(dead_code, reason = "the trials use the rest")]
 mod util;
 mod wire;

@@ -13,7 +13,7 @@ use crate::points::sound;
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::tenant::{MODEL, key_of};
 use crate::util::{Random, Reaction, Tenant, eventually};
-use crate::worlds::{Backend, UNLIMITED, World};
+use crate::worlds::{Backend, World};
 
 /// Not in each usual test run: not every machine lets a test mount something.
 pub const TRIAL: Trial =

@@ -12,7 +12,6 @@ use deja_store::{StoreSettings, open};
 use crate::postgres::Database;
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::Random;
-use crate::worlds::in_runtime;
 
 pub const TRIAL: Trial = Trial {
     name: "limiter",

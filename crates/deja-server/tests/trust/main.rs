@@ -11,12 +11,6 @@
 )]
 #![expect(clippy::print_stdout, reason = "a run tells how far it is")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
-#![allow(
-    clippy::allow_attributes,
-    dead_code,
-    unused_imports,
-    reason = "the modules that are shared with the other tests have more than is used here"
-)]
 
 mod backup;
 mod cut;
@@ -33,24 +27,33 @@ mod run;
 mod soak;
 mod ssrf;
 mod tenants;
+#[expect(dead_code, unused_imports, reason = "its unit tests run with the other tests")]
 mod trend;
 mod trial;
 mod worlds;
 
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 #[path = "../it/durability.rs"]
 mod durability;
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 #[path = "../it/fuzz.rs"]
 mod fuzz;
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 #[path = "../it/handover.rs"]
 mod handover;
+#[expect(dead_code, reason = "the other tests use the rest")]
 #[path = "../../../deja-store/tests/postgres/mod.rs"]
 mod postgres;
+#[expect(dead_code, reason = "the other tests use the rest")]
 #[path = "../../../deja-store/tests/it/proxy.rs"]
 mod proxy;
+#[expect(dead_code, reason = "the other tests use the rest")]
 #[path = "../../../deja-wire/tests/it/streams.rs"]
 mod recorded;
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 #[path = "../it/util/mod.rs"]
 mod util;
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 #[path = "../it/wire/mod.rs"]
 mod wire;
 

@@ -5,7 +5,6 @@
     clippy::expect_used,
     reason = "the helpers of tests are no tests to clippy"
 )]
-#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses a part of the shared modules")]
 
 mod ahead;
 mod batches;
@@ -21,6 +20,7 @@ mod index;
 mod load;
 mod log;
 mod model;
+#[expect(dead_code, reason = "other test binaries use the rest")]
 #[path = "../postgres/mod.rs"]
 mod postgres;
 mod proxy;
