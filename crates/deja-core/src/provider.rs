@@ -105,17 +105,17 @@ pub struct ProviderError {
     pub message: String,
     /// What came of the answer: it is paid for. Nobody gets it.
     #[serde(skip)]
-    pub part: Option<Part>,
+    pub part: Option<Redacted>,
 }
 
-/// What came of an answer before it broke off.
+/// What came of an answer before it broke off. It has a type of its own so that `Debug` of an error shows no text.
 #[derive(Clone)]
-pub struct Part(pub Box<Completion>);
+pub struct Redacted(pub Box<Completion>);
 
 /// Without its text.
-impl fmt::Debug for Part {
+impl fmt::Debug for Redacted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Part")
+        f.write_str("Redacted")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deja_core::provider::{Completion, FailureClass, Part, ProviderError};
+use deja_core::provider::{Completion, FailureClass, ProviderError, Redacted};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -124,7 +124,7 @@ impl Failure {
 
     /// The same failure, with what came of the answer.
     pub(crate) fn with(mut self, part: Option<Box<Completion>>) -> Self {
-        self.error.part = part.map(Part);
+        self.error.part = part.map(Redacted);
         self
     }
 

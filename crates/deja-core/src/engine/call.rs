@@ -43,7 +43,7 @@ pub(super) struct Call {
 }
 
 /// What can be read of an answer of which there is no record.
-pub(super) struct Part {
+pub(super) struct Partial {
     pub completion: Completion,
     /// Why the answer is not stored.
     pub why: NotStored,
@@ -51,7 +51,7 @@ pub(super) struct Part {
     pub beginning: Option<(usize, usize)>,
 }
 
-impl Part {
+impl Partial {
     /// Of an answer that broke off, what it said.
     pub(super) const fn cut_off(completion: Completion) -> Self {
         Self { completion, why: NotStored::UnknownFinish, beginning: None }
@@ -214,7 +214,7 @@ impl Engine {
 
     /// What came of an answer that ended in this error. The error goes on without it.
     async fn part_of(&self, call: &Call, error: &mut ProviderError, time: Duration) -> Option<Fresh> {
-        let part = Part::cut_off(*error.part.take()?.0);
+        let part = Partial::cut_off(*error.part.take()?.0);
         let verdict = Err(part.why);
         self.fresh_part(call, &error.provider, part, verdict, time).await
     }
@@ -224,7 +224,7 @@ impl Engine {
         &self,
         call: &Call,
         provider: &str,
-        Part { completion, why, beginning }: Part,
+        Partial { completion, why, beginning }: Partial,
         verdict: Result<(), NotStored>,
         provider_time: Duration,
     ) -> Option<Fresh> {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::Entry;
 use crate::cache::policy::{NotStored, may_store};
-use crate::engine::call::{Call, Part, provider_of};
+use crate::engine::call::{Call, Partial, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader, ended_early};
@@ -208,9 +208,9 @@ impl Engine {
         }
         let is_cut_text = wired.forward.endpoint.is_written() && (came.streamed || cut);
         let part = if is_cut_text {
-            Part::read(wired, buffer, came).await?
+            Partial::read(wired, buffer, came).await?
         } else {
-            Part::read_usage(wired, buffer).await?
+            Partial::read_usage(wired, buffer).await?
         };
         let verdict = wired.stores().and(Err(part.why));
         self.fresh_part(call, &buffer.head.provider, part, verdict, came.time).await
@@ -249,7 +249,7 @@ impl Drop for Begun<'_> {
     }
 }
 
-impl Part {
+impl Partial {
     /// Of an answer that no model wrote, or that is whole, the tokens that it tells. Embeddings that tell none have cost their
     /// request; an answer that counts tokens has bought none.
     async fn read_usage(wired: &Wired, buffer: &ReplayBuffer) -> Option<Self> {

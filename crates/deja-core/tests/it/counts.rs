@@ -14,7 +14,7 @@ use deja_core::clock::Clock;
 use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError, Said};
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
-use deja_core::provider::{Completion, FailureClass, Finish, Part, ProviderError, TokenUsage};
+use deja_core::provider::{Completion, FailureClass, Finish, ProviderError, Redacted, TokenUsage};
 use deja_core::store::{Keys, Usage};
 use tokio::sync::Semaphore;
 
@@ -122,7 +122,7 @@ async fn what_came_of_an_answer_that_broke_off_is_paid_for_once() {
             let bench = Bench::of(unguarded(), CallLimits { all: 100, each: 100 }, patience).await;
             bench.provider.script(move |_| async move {
                 let part = Completion { usage, finish: Finish::Unknown, ..complete("One two three") };
-                let part = Some(Part(Box::new(part)));
+                let part = Some(Redacted(Box::new(part)));
                 Err(ProviderError { part, ..failure(FailureClass::StreamInterrupted) })
             });
             let (gate, leader) = bench.lead(query("weather")).await;
@@ -208,7 +208,7 @@ async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_f
 #[tokio::test]
 async fn what_came_of_the_word_of_a_projects_model_that_failed_is_paid_for() {
     let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
-    for (part, cost) in [(Some(Part(Box::new(complete("y")))), 120_000), (None, 0)] {
+    for (part, cost) in [(Some(Redacted(Box::new(complete("y")))), 120_000), (None, 0)] {
         let bench = Bench::with(settings.clone(), 10).await;
         bench.ask("|How do I renew my fishing licence?").await;
         bench.provider.script(move |prompt| {

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use deja_core::provider::{FailureClass, Part};
+use deja_core::provider::{FailureClass, Redacted};
 use serde_json::Value;
 
 use crate::fixtures::{adapter, all, body, compare_result};
@@ -116,7 +116,7 @@ async fn what_came_of_an_answer_that_broke_off_is_known() {
         let server = Server::always(answer.clone());
         let broken = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap_err();
         assert!(!format!("{broken:?}").contains("One tw"), "{broken:?}");
-        let came = broken.part.as_ref().map(|Part(part)| part);
+        let came = broken.part.as_ref().map(|Redacted(part)| part);
         let came = came.map(|part| (&*part.text, part.usage.map(|usage| usage.input_total)));
         assert_eq!(came, part, "{answer}");
     }
