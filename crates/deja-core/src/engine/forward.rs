@@ -87,7 +87,7 @@ impl Engine {
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
         let buffer = ReplayBuffer::new(head, &self.room, call.caller.project.id);
         leader.begin(Arc::clone(&buffer));
-        let mut begun = Begun { engine: self, leader, call, buffer: &buffer, is_counted: false };
+        let mut begun = CountOnDrop { engine: self, leader, call, buffer: &buffer, is_counted: false };
 
         // Gemini's streams have no end mark: more may always come.
         let wire = wired.forward.endpoint.wire();
@@ -228,7 +228,7 @@ impl Engine {
 
 /// An answer that readers have begun to read. If the task of its flight panics, they get an error, and the request is counted:
 /// nobody else would do either.
-struct Begun<'a> {
+struct CountOnDrop<'a> {
     engine: &'a Engine,
     leader: &'a Leader,
     call: &'a Call,
@@ -236,7 +236,7 @@ struct Begun<'a> {
     is_counted: bool,
 }
 
-impl Drop for Begun<'_> {
+impl Drop for CountOnDrop<'_> {
     fn drop(&mut self) {
         let Self { engine, leader, call, buffer, is_counted } = self;
         leader.leave();
