@@ -3,10 +3,10 @@
 #![no_main]
 
 use bytes::Bytes;
-use deja_wire::{Fresh, Rendering, Wire, record, render, so_far};
+use deja_wire::{NewValues, Rendering, Wire, record, render, so_far};
 use libfuzzer_sys::fuzz_target;
 
-const FRESH: Fresh<'static> = Fresh {
+const FRESH: NewValues<'static> = NewValues {
     seed: [7; 16],
     created: 1_800_000_000,
     input_tokens: 7,

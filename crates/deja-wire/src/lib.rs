@@ -28,5 +28,5 @@ pub use identity::{
 pub use record::{
     Cut, Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,
 };
-pub use render::{Fresh, Unrenderable, json_as_stream, render};
+pub use render::{NewValues, Unrenderable, json_as_stream, render};
 pub use splice::{NotAnObject, ask_for_usage};

@@ -21,7 +21,7 @@ const MOST: usize = 2_000;
 
 /// The values that are new in an answer from the cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Fresh<'a> {
+pub struct NewValues<'a> {
     /// Random bytes: the answer's id is made of them.
     pub seed: [u8; 16],
     /// The time of the answer, in seconds since 1970.
@@ -48,7 +48,7 @@ pub fn render(
     wire: Wire,
     record: &[u8],
     rendering: &Rendering,
-    fresh: &Fresh<'_>,
+    fresh: &NewValues<'_>,
 ) -> Result<Bytes, Unrenderable> {
     let refuse = |_| Unrenderable(wire);
     let object = Object::parse(record).ok_or(Unrenderable(wire))?;
@@ -91,7 +91,7 @@ pub fn render(
 }
 
 /// What is new in a response. A response that the provider keeps keeps its id: a next request may name it.
-fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh<'_>) -> Vec<(&'static str, String)> {
+fn responses_edits(response: &Object<'_>, hex: &str, fresh: &NewValues<'_>) -> Vec<(&'static str, String)> {
     // The provider may say that it keeps nothing, whatever was asked.
     let kept = fresh.keeps_id && response.get("store").is_none_or(|store| store.get() != "false");
     let mut edits = vec![("created_at", fresh.created.to_string())];
@@ -129,8 +129,8 @@ pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<
 }
 
 /// The tokens that deja counted, as chat completions tell them.
-fn counted(fresh: &Fresh<'_>) -> String {
-    let Fresh { input_tokens, output_tokens, zero_usage, .. } = *fresh;
+fn counted(fresh: &NewValues<'_>) -> String {
+    let NewValues { input_tokens, output_tokens, zero_usage, .. } = *fresh;
     let [input, output] = if zero_usage { [0, 0] } else { [input_tokens, output_tokens] };
     let mut usage = Writer::new();
     usage.value("prompt_tokens", &input).value("completion_tokens", &output);

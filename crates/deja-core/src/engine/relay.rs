@@ -227,7 +227,7 @@ impl Engine {
             tracing::error!(error = %error, "no random bytes for the id of an answer; the provider is asked");
             return Ok(None);
         }
-        let fresh = deja_wire::Fresh {
+        let fresh = deja_wire::NewValues {
             seed,
             created: now.as_secs(),
             input_tokens: entry.answer.input_tokens,

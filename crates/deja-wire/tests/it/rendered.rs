@@ -1,13 +1,13 @@
 //! What is stored plain is served as a stream and the reverse, and says the same.
 
 use bytes::Bytes;
-use deja_wire::{Completion, Fresh, Record, Rendering, TokenUsage, Wire, json_as_stream, record, render};
+use deja_wire::{Completion, NewValues, Record, Rendering, TokenUsage, Wire, json_as_stream, record, render};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
-const FRESH: Fresh<'static> = Fresh {
+const FRESH: NewValues<'static> = NewValues {
     seed: [0xab; 16],
     created: 1_790_000_999,
     input_tokens: 3,
@@ -17,7 +17,7 @@ const FRESH: Fresh<'static> = Fresh {
     labelled: None,
 };
 
-fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh<'_>) -> Bytes {
+fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &NewValues<'_>) -> Bytes {
     render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
 }
 
@@ -105,7 +105,7 @@ fn every_hit_has_an_id_of_its_own_and_keeps_all_other_bytes() {
         .replace("\"chatcmpl-1\"", &format!("\"chatcmpl-{}\"", "ab".repeat(16)))
         .replace("\"created\":1,", "\"created\":1790000999,");
     assert_eq!(plain, expected.as_bytes());
-    let other = Fresh { seed: [1; 16], zero_usage: true, ..FRESH };
+    let other = NewValues { seed: [1; 16], zero_usage: true, ..FRESH };
     let other = parsed(&rendered(Wire::Chat, &stored, false, false, &other));
     assert_ne!(other["id"], parsed(&plain)["id"]);
     assert_eq!(other["usage"], json!({"prompt_tokens": 0, "total_time": 0, "completion_tokens": 0}));
@@ -124,7 +124,7 @@ fn a_chat_completion_without_tokens_has_those_that_were_counted() {
             (false, json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5})),
             (true, json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})),
         ] {
-            let fresh = Fresh { zero_usage, ..FRESH };
+            let fresh = NewValues { zero_usage, ..FRESH };
             let plain = rendered(Wire::Chat, stored.as_bytes(), false, false, &fresh);
             assert_eq!(parsed(&plain)["usage"], usage);
             let told = |wanted: bool| {
@@ -308,7 +308,7 @@ fn a_response_that_is_left_with_the_provider_stays_under_its_id() {
             stored["store"] = store.into();
         }
         let body = serde_json::to_vec(&stored).unwrap();
-        let fresh = Fresh { keeps_id, ..FRESH };
+        let fresh = NewValues { keeps_id, ..FRESH };
         parsed(&rendered(Wire::Responses, &body, false, false, &fresh))["id"].as_str().unwrap().to_owned()
     };
     let own = format!("resp_deja_{}", "ab".repeat(16));
@@ -335,7 +335,8 @@ fn what_another_caller_wrote_on_its_request_is_not_given_again() {
     stored["user"] = Value::Null;
     let body = serde_json::to_vec(&stored).unwrap();
     let request = br#"{"input": "x", "metadata": {"customer": "bob"}, "user": "bob"}"#;
-    let given = rendered(Wire::Responses, &body, false, false, &Fresh { labelled: Some(request), ..FRESH });
+    let given =
+        rendered(Wire::Responses, &body, false, false, &NewValues { labelled: Some(request), ..FRESH });
     let given = parsed(&given);
     assert_eq!((&given["metadata"], &given["user"]), (&json!({"customer": "bob"}), &json!("bob")));
     assert_eq!(given["prompt_cache_key"], Value::Null);
