@@ -29,7 +29,7 @@ use crate::format::to_second;
 use crate::listener::{self, ListenerLimits};
 use crate::state::App;
 use crate::telemetry::{Metrics, Present};
-use crate::wiring::{self, Wired};
+use crate::wiring::{self, Components};
 use crate::{jobs, routes, telemetry};
 
 /// How often gauges are set that nothing sets as their value changes.
@@ -66,7 +66,7 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
 /// A server that runs.
 pub struct Server {
     /// Its parts.
-    pub wired: Wired,
+    pub wired: Components,
     /// Where it listens.
     pub address: std::net::SocketAddr,
     config: Config,

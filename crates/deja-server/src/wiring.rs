@@ -33,7 +33,7 @@ pub(crate) const LOCK_TRIES: u32 = 30;
 pub(crate) const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// Everything that runs, joined.
-pub struct Wired {
+pub struct Components {
     /// For handlers.
     pub app: Arc<App>,
     /// For the use cases of operators.
@@ -56,7 +56,7 @@ pub async fn wire(
     tasks: TaskTracker,
     leaving: CancellationToken,
     cut: CancellationToken,
-) -> anyhow::Result<Wired> {
+) -> anyhow::Result<Components> {
     let embedder = embedder(config).await?;
     let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
     let store = open(&settings).await?;
@@ -128,7 +128,7 @@ pub async fn wire(
     let admin =
         Arc::new(Admin { embedder: Some(embedder.id().clone()), providers: Some(providers), ..admin });
     let console = Console::new(admin.clone(), app.clone(), vault, config.trusted_proxies.clone());
-    Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
+    Ok(Components { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
 }
 
 /// The store, once no command has it.

@@ -23,7 +23,7 @@ use deja_core::request_log::{LoggedRequest, MetEntry};
 use deja_core::testing::{self, entry, new_entry};
 use deja_server::config::{Config, Sources};
 use deja_server::routes;
-use deja_server::wiring::{Wired, wire};
+use deja_server::wiring::{Components, wire};
 use http_body_util::BodyExt;
 use scraper::{Html, Selector};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ use tower::ServiceExt;
 
 /// A server without a socket.
 pub struct World {
-    pub wired: Wired,
+    pub wired: Components,
     pub router: Router,
     secure: bool,
     _data: tempfile::TempDir,
