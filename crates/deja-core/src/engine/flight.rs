@@ -218,8 +218,14 @@ pub(super) fn ended_early() -> QueryError {
 pub(super) enum Joined {
     /// The caller has to run the flight, and watches it as all others do.
     Leads(Leader, Watch),
-    /// The caller waits for the flight of this query, whose prompt is this similar to its own; 1 is the same prompt.
-    Follows(Watch, Arc<Query>, Similarity),
+    /// The caller waits for the flight of another query.
+    Follows {
+        watch: Watch,
+        /// The query that began the flight.
+        led: Arc<Query>,
+        /// How similar its prompt is to the caller's; 1 is the same prompt.
+        similarity: Similarity,
+    },
 }
 
 struct Flight {
@@ -234,7 +240,7 @@ impl Flight {
     fn follow(&self, similarity: Similarity) -> Joined {
         let seat = Arc::clone(&self.audience).seat();
         let watch = Watch { progress: self.progress.clone(), seat, first: None };
-        Joined::Follows(watch, self.query.clone(), similarity)
+        Joined::Follows { watch, led: self.query.clone(), similarity }
     }
 
     fn is_open_to(&self, query: &Query, reach: Reach) -> bool {
@@ -276,13 +282,13 @@ impl Flights {
                 Step::Joined(joined) => return joined,
                 Step::Judge(near) => near,
             };
-            let bytes: usize = near.iter().map(|(leader, _)| leader.prompt.len()).sum();
+            let bytes: usize = near.iter().map(|(led, _)| led.prompt.len()).sum();
             judged.taken = judge.reading(bytes, || {
-                near.into_iter().find(|(leader, similarity)| {
+                near.into_iter().find(|(led, similarity)| {
                     let answers = judge.may_read_on()
-                        && judge.verdict(&leader.prompt, *similarity, false) == Verdict::Semantic;
+                        && judge.verdict(&led.prompt, *similarity, false) == Verdict::Semantic;
                     if !answers {
-                        judged.refused.push(leader.clone());
+                        judged.refused.push(led.clone());
                     }
                     answers
                 })
@@ -306,8 +312,8 @@ impl Flights {
         if let Some(same) = flights.iter().find(|flight| flight.is_open_to(query, reach)) {
             return Step::Joined(same.follow(Similarity::ONE));
         }
-        if let Some((leader, similarity)) = &judged.taken
-            && let Some(flight) = flights.iter().find(|flight| Arc::ptr_eq(&flight.query, leader))
+        if let Some((led, similarity)) = &judged.taken
+            && let Some(flight) = flights.iter().find(|flight| Arc::ptr_eq(&flight.query, led))
         {
             return Step::Joined(flight.follow(*similarity));
         }
@@ -333,15 +339,15 @@ impl Flights {
     }
 }
 
-/// Who leads a flight, and how similar the prompt is.
+/// The query that began a flight, and how similar its prompt is.
 type Similar = (Arc<Query>, Similarity);
 
 /// The judgements of the flights under way.
 #[derive(Default)]
 struct Judgements {
-    /// The leader whose answer fits.
+    /// The query whose answer fits.
     taken: Option<Similar>,
-    /// The leaders whose answers do not fit.
+    /// The queries whose answers do not fit.
     refused: Vec<Arc<Query>>,
 }
 
@@ -474,7 +480,7 @@ mod tests {
 
     fn followed(flights: &Arc<Flights>, judged: &Judgements) -> String {
         match step(flights, "asked", judged) {
-            Step::Joined(Joined::Follows(_, leader, _)) => leader.prompt.clone(),
+            Step::Joined(Joined::Follows { led, .. }) => led.prompt.clone(),
             _ => panic!("there is nobody to follow"),
         }
     }
@@ -484,12 +490,12 @@ mod tests {
         let flights = Arc::<Flights>::default();
         let _first = begun(&flights, "first", &Judgements::default());
         let near = to_judge(&flights, &Judgements::default());
-        let refused: Vec<_> = near.into_iter().map(|(leader, _)| leader).collect();
+        let refused: Vec<_> = near.into_iter().map(|(led, _)| led).collect();
         let judged = Judgements { taken: None, refused };
         // Another one began meanwhile: it is judged too, and only that.
         let second = begun(&flights, "second", &judged);
         let near = to_judge(&flights, &judged);
-        assert_eq!(near.iter().map(|(leader, _)| leader.prompt.as_str()).collect::<Vec<_>>(), ["second"]);
+        assert_eq!(near.iter().map(|(led, _)| led.prompt.as_str()).collect::<Vec<_>>(), ["second"]);
         let judged = Judgements { taken: near.into_iter().next(), ..judged };
         assert_eq!(followed(&flights, &judged), "second");
         // The flight ended meanwhile.
@@ -513,7 +519,7 @@ mod tests {
         let none = Judgements::default();
         let near = to_judge(&flights, &none);
         assert_eq!(near.len(), CANDIDATES.get());
-        let refused = near.into_iter().map(|(leader, _)| leader).collect();
+        let refused = near.into_iter().map(|(led, _)| led).collect();
         begun(&flights, "asked", &Judgements { taken: None, refused });
     }
 }

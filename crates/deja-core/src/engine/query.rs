@@ -252,15 +252,15 @@ impl Engine {
             let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
         };
-        course.trace.joined = matches!(joined, Joined::Follows(..));
+        course.trace.joined = matches!(joined, Joined::Follows { .. });
         match joined {
             Joined::Leads(leader, watch) => {
                 let query = query.clone();
                 self.lead(leader, call, reach != Reach::Similar);
                 self.await_own_call(caller, scope, &query, watch, course).await
             }
-            Joined::Follows(watch, leader, similarity) => {
-                self.await_call_of(&leader, similarity, watch, &call, &mut course.trace).await
+            Joined::Follows { watch, led, similarity } => {
+                self.await_call_of(&led, similarity, watch, &call, &mut course.trace).await
             }
         }
     }
@@ -305,22 +305,22 @@ impl Engine {
         }
     }
 
-    /// The answer to a query that takes part in the call of `leader`.
+    /// The answer to a query that takes part in the call of `led`.
     async fn await_call_of(
         &self,
-        leader: &Query,
+        led: &Query,
         similarity: Similarity,
         watch: Watch,
         call: &Call,
         trace: &mut Trace,
     ) -> Result<Option<Answered>, QueryError> {
         let query = &call.query;
-        let same_prompt = leader.asks_the_same(query);
+        let same_prompt = led.asks_the_same(query);
         // An answer that was found wrong for this prompt is not waited for.
-        if !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await? {
+        if !same_prompt && self.is_forbidden(call, &led.prompt, similarity).await? {
             return Ok(None);
         }
-        let completed = if same_prompt && query.reads_along(leader) {
+        let completed = if same_prompt && query.reads_along(led) {
             let ended = watch.unseated();
             match watch.begun().await {
                 Begun::Live(live) => {
@@ -333,21 +333,21 @@ impl Engine {
         } else {
             watch.completed().await
         };
-        self.answer_of(leader, similarity, completed, call, trace).await
+        self.answer_of(led, similarity, completed, call, trace).await
     }
 
-    /// What the ended call of `leader` answers to `call`, which took part in it. An answer that was not stored serves the same
+    /// What the ended call of `led` answers to `call`, which took part in it. An answer that was not stored serves the same
     /// prompt to the same model only. An error that is about the leader's own request is nobody else's.
     async fn answer_of(
         &self,
-        leader: &Query,
+        led: &Query,
         similarity: Similarity,
         completed: Completed,
         call: &Call,
         trace: &mut Trace,
     ) -> Result<Option<Answered>, QueryError> {
         let (caller, query) = (&call.caller, &call.query);
-        let (same_prompt, same_model) = (leader.asks_the_same(query), leader.model == query.model);
+        let (same_prompt, same_model) = (led.asks_the_same(query), led.model == query.model);
         let fresh = match completed {
             Completed::Answered(fresh) => fresh,
             // This query looks for a stored answer itself. It may accept fewer than the leader, and newer feedback counts.
@@ -366,7 +366,7 @@ impl Engine {
         let hit = if same_prompt {
             Hit::of_the_same(entry)
         } else {
-            let forbidden = self.is_forbidden(call, &leader.prompt, similarity).await?;
+            let forbidden = self.is_forbidden(call, &led.prompt, similarity).await?;
             let judged = self.judge_of(call).judge(Candidate { entry, similarity, forbidden });
             let Ok(hit) = judged else { return Ok(None) };
             hit
