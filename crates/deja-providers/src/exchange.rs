@@ -124,7 +124,7 @@ impl Upstream {
         let head = Head::of(&response);
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let body = self.client.body(response).await.unwrap_or_default();
-        let body = said(&body.bytes);
+        let body = error_body(&body.bytes);
         Err(self.answered(&head, body.as_ref()))
     }
 
@@ -220,6 +220,6 @@ fn part(wire: Wire, body: &Bytes) -> Option<Box<Completion>> {
 }
 
 /// What an answer with an error status says, unless it is long.
-pub(crate) fn said(body: &[u8]) -> Option<Value> {
+pub(crate) fn error_body(body: &[u8]) -> Option<Value> {
     if body.len() > LONG { None } else { serde_json::from_slice(body).ok() }
 }

@@ -11,7 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
 
-use crate::exchange::{Upstream, said};
+use crate::exchange::{Upstream, error_body};
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
 use crate::quoted::{quotes, unquoted};
@@ -89,7 +89,7 @@ impl Upstream {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let Body { bytes: body, .. } = self.client.body(response).await.unwrap_or_default();
-        let said = said(&body);
+        let said = error_body(&body);
         let mut failure = Failure::answered(&self.name, status, &headers, said.as_ref()).midway();
         if matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota) {
             return Err(failure);

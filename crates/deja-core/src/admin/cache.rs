@@ -41,7 +41,7 @@ pub async fn purge(by: &Acting<'_>, slug: &str, filter: &EntryFilter) -> Result<
         found => format!("{} found", found?),
     };
     let change = by.change("cache.purge").within(project.id).of(slug);
-    let change = change.how(format!("{}; {found}", told(filter)));
+    let change = change.how(format!("{}; {found}", audit_detail(filter)));
     Ok(by.store().purge(project.id, filter, &change).await?)
 }
 
@@ -191,7 +191,7 @@ pub fn may_have_purged(detail: &str, model: &str, context: Option<&str>) -> bool
 }
 
 /// Which entries a filter means, in a few words: [`may_have_purged`] reads them.
-fn told(filter: &EntryFilter) -> String {
+fn audit_detail(filter: &EntryFilter) -> String {
     let mut words = Vec::new();
     if let Some(model) = &filter.model {
         words.push(format!("model {}", shown(model)));

@@ -93,7 +93,7 @@ pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey
         revoked: None,
     };
     let change = by.change("key.create").within(project.id).of(format!("{} {}", key.shown, key.name));
-    let change = change.how(told(&key));
+    let change = change.how(audit_detail(&key));
     match by.store().create_key(&key, &change).await {
         Ok(()) => Ok(NewKey { plain, key }),
         Err(error) => Err(by.refused(project.id, slug, error).await),
@@ -123,7 +123,7 @@ fn quota_within(
 }
 
 /// What holds for a key besides, in a few words.
-fn told(key: &ApiKey) -> String {
+fn audit_detail(key: &ApiKey) -> String {
     let models = key.models.as_ref().map(|models| format!("for {}", models.join(", ")));
     let limit = key.quota.map(|quota| format!("{} a minute, {} at once", quota.per_minute(), quota.burst()));
     let until = key.expires.map(|at| format!("until {:.0}", jiff::Timestamp::from(at)));

@@ -169,7 +169,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Pro
         }
         let before = project.clone();
         apply(project, patch)?;
-        Ok(told(&before, project))
+        Ok(audit_detail(&before, project))
     })
     .await
 }
@@ -277,7 +277,7 @@ fn told_limits(project: &Project) -> String {
 }
 
 /// What changed, in a few words.
-fn told(before: &Project, after: &Project) -> String {
+fn audit_detail(before: &Project, after: &Project) -> String {
     let of = |project: &Project| {
         let settings = &project.settings;
         [

@@ -96,7 +96,7 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
         allow_private: new.allow_private,
         created: now,
     };
-    let change = by.change("provider.add").within(project.id).of(&provider.name).how(told(&provider));
+    let change = by.change("provider.add").within(project.id).of(&provider.name).how(audit_detail(&provider));
     match by.store().add_provider(&provider, &change).await {
         Ok(()) => Ok(provider),
         Err(error) => Err(by.refused(project.id, &new.project, error).await),
@@ -158,7 +158,7 @@ pub async fn set(
         None => "",
     };
     let closed = if was_private && !provider.allow_private { ", no longer private" } else { "" };
-    let detail = format!("{}{closed}{key}", told(&provider));
+    let detail = format!("{}{closed}{key}", audit_detail(&provider));
     let change = by.change("provider.set").within(project.id).of(name).how(detail);
     if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }
 }
@@ -181,7 +181,7 @@ fn origin(url: &str) -> Option<url::Origin> {
 }
 
 /// What the audit log says of a provider.
-fn told(provider: &ProviderConfig) -> String {
+fn audit_detail(provider: &ProviderConfig) -> String {
     let private = if provider.allow_private { ", may be private" } else { "" };
     format!("{} at {} for {}{private}", provider.kind, provider.base_url, provider.models.join(", "))
 }

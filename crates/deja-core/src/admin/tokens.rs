@@ -54,7 +54,7 @@ pub async fn create(
         last_used: None,
     };
     let detail = format!("of {}, until {:.0}", operator.email, jiff::Timestamp::from(expires));
-    let change = by.change("token.create").of(told(&token)).how(detail);
+    let change = by.change("token.create").of(audit_subject(&token)).how(detail);
     by.store().create_access_token(&token, &change).await?;
     Ok(NewToken { plain, token })
 }
@@ -79,7 +79,7 @@ pub async fn revoke(by: &Acting<'_>, email: &str, named: &str) -> Result<AccessT
         return Err(AdminError::Conflict(format!("'{named}' fits several tokens: revoke it in the console")));
     }
     let token = found.pop().ok_or_else(none)?;
-    let change = by.change("token.revoke").of(told(&token)).how(format!("of {}", operator.email));
+    let change = by.change("token.revoke").of(audit_subject(&token)).how(format!("of {}", operator.email));
     if by.store().revoke_access_token(operator.id, &token.hash, &change).await? {
         Ok(token)
     } else {
@@ -87,7 +87,8 @@ pub async fn revoke(by: &Acting<'_>, email: &str, named: &str) -> Result<AccessT
     }
 }
 
-fn told(token: &AccessToken) -> String {
+/// How the audit log names a token.
+fn audit_subject(token: &AccessToken) -> String {
     format!("{} {}", token.shown, token.name)
 }
 

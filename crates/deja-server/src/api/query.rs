@@ -277,7 +277,7 @@ async fn answer(
     let asked = app.engine().request(looked, &caller, name, read, written_of);
     let (reply, buffer, (threshold, debug)) = asked.await?;
     let debug = match debug {
-        Some(ignored) => Some(told(name, &reply, threshold, ignored, count(app, &caller).await)),
+        Some(ignored) => Some(debug_info(name, &reply, threshold, ignored, count(app, &caller).await)),
         None => None,
     };
     let response = QueryResponse {
@@ -399,7 +399,7 @@ fn ignored(text: &str) -> Vec<String> {
 }
 
 /// The debug object.
-fn told(
+fn debug_info(
     request: &str,
     reply: &Reply,
     threshold: Threshold,

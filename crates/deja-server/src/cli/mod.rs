@@ -70,7 +70,7 @@ pub fn run(
     match ended {
         Ok(()) => 0,
         Err(_) if out.closed => 0,
-        Err(error) => complain(&format!("{}{}", told(&error), listed(&error)), code_of(&error)),
+        Err(error) => complain(&format!("{}{}", error_line(&error), listed(&error)), code_of(&error)),
     }
 }
 
@@ -82,7 +82,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+    fn note_closed<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         self.closed |= result.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
         result
     }
@@ -91,12 +91,12 @@ impl Output<'_> {
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes);
-        self.told(written)
+        self.note_closed(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.to.flush();
-        self.told(flushed)
+        self.note_closed(flushed)
     }
 }
 
@@ -140,7 +140,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Serve => {
             let served = ended_at_once(crate::lifecycle::serve(config?));
             if json && let Err(error) = &served {
-                tracing::error!("{}", told(error));
+                tracing::error!("{}", error_line(error));
             }
             served
         }
@@ -244,7 +244,7 @@ fn not_parsed(error: &clap::Error, arguments: &[OsString], out: &mut Output<'_>)
 }
 
 /// An error with its causes, up to a cause that the text before it has already, and what names the store if it is about that.
-fn told(error: &anyhow::Error) -> String {
+fn error_line(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if line.contains(&cause) {

@@ -184,7 +184,7 @@ impl Chart {
             Kind::Stack => self.bars(&mut svg),
             Kind::Lines => self.lines(&mut svg),
         }
-        self.told(&mut svg);
+        self.tooltips(&mut svg);
         if let Some((mark, _)) = self.mark {
             let x = place(mark * WIDTH);
             let _infallible = write!(svg, r#"<line class="mark" x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>"#);
@@ -220,7 +220,7 @@ impl Chart {
     }
 
     /// Above each place of the axis its numbers, for the pointer.
-    fn told(&self, svg: &mut String) {
+    fn tooltips(&self, svg: &mut String) {
         let (step, zone) = (WIDTH / self.labels.len().max(1) as f64, if self.timed { " UTC" } else { "" });
         for (slot, label) in self.labels.iter().enumerate().filter(|(slot, _)| self.has(*slot)) {
             let _infallible = write!(

@@ -68,7 +68,7 @@ impl Graphs {
             let connections = self.connections.clone();
             #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
             let building = tokio::spawn(async move {
-                let pause = match told(&connections, ensure(&server, dimension)).await {
+                let pause = match logged_while(&connections, ensure(&server, dimension)).await {
                     Ok(true) => {
                         shared.lock().ready.insert(dimension);
                         return;
@@ -94,7 +94,7 @@ impl Graphs {
         if dimension > WIDEST || self.known.lock().ready.contains(&dimension) {
             return Ok(());
         }
-        if told(&self.connections, ensure(&self.server, dimension)).await.map_err(unavailable)? {
+        if logged_while(&self.connections, ensure(&self.server, dimension)).await.map_err(unavailable)? {
             self.known.lock().ready.insert(dimension);
         }
         Ok(())
@@ -109,7 +109,7 @@ impl Graphs {
 }
 
 /// Logs how far it is while `building`.
-async fn told<T>(connections: &Connections, building: impl Future<Output = T>) -> T {
+async fn logged_while<T>(connections: &Connections, building: impl Future<Output = T>) -> T {
     let mut building = pin!(building);
     loop {
         match timeout(TOLD_EVERY, &mut building).await {

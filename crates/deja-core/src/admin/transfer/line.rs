@@ -31,15 +31,16 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
 /// The record in a line, or in words why there is none. The words quote nothing of the line: it may be private.
 pub fn parse(line: &[u8]) -> Result<Record, String> {
     let no_line = |what| format!("not a line of an export: {what}");
-    let format: Format = serde_json::from_slice(line).map_err(|error| no_line(told(&error)))?;
+    let format: Format = serde_json::from_slice(line).map_err(|error| no_line(error_line(&error)))?;
     if format.deja != FORMAT {
         return Err(format!("its format is {}, and this deja knows {FORMAT}: use a newer deja", format.deja));
     }
-    serde_json::from_slice(line).map_err(|error| no_line(wrong_member(line).unwrap_or_else(|| told(&error))))
+    serde_json::from_slice(line)
+        .map_err(|error| no_line(wrong_member(line).unwrap_or_else(|| error_line(&error))))
 }
 
 /// What is wrong and where in the line, without a value of it.
-fn told(error: &serde_json::Error) -> String {
+fn error_line(error: &serde_json::Error) -> String {
     let what = without_place(error);
     let what = if error.is_data() && !is_of_names(&what) { no_value("a member", &what) } else { what };
     // A record is read a second time, by its type. There are no columns then.

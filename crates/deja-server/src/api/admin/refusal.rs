@@ -142,7 +142,10 @@ impl From<PathRejection> for Refusal {
 impl From<QueryRejection> for Refusal {
     fn from(error: QueryRejection) -> Self {
         let text = error.body_text();
-        Self::Bad(shape::told("the query string", text.rsplit_once(": ").map_or(&*text, |(_, error)| error)))
+        Self::Bad(shape::error_line(
+            "the query string",
+            text.rsplit_once(": ").map_or(&*text, |(_, error)| error),
+        ))
     }
 }
 

@@ -12,11 +12,11 @@ const LONGEST: usize = 64;
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let _: IgnoredAny = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
     serde_path_to_error::deserialize(&mut Deserializer::from_str(text))
-        .map_err(|error| told(&error.path().to_string(), &error.inner().to_string()))
+        .map_err(|error| error_line(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// What is wrong with the member at `path`.
-pub(super) fn told(path: &str, error: &str) -> String {
+pub(super) fn error_line(path: &str, error: &str) -> String {
     let error = error.rsplit_once(" at line ").map_or(error, |(error, _)| error);
     let (problem, expected) = error.rsplit_once(", expected ").unwrap_or((error, ""));
     let named = || problem.split('`').nth(1).unwrap_or_default().chars().take(LONGEST).collect::<String>();
