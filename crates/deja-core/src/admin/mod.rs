@@ -129,7 +129,7 @@ impl<'a> Acting<'a> {
     /// Operators are read again: what was read of them when their request began may have changed since.
     async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;
-        let alone = self.admin.store.alone().await?;
+        let alone = self.admin.store.lock_changes().await?;
         let mut acting = Acting { admin: self.admin, actor: self.actor.clone(), role: self.role, alone };
         if let Some(operator) = acting.actor.operator() {
             let operator = acting.store().operator_by_id(operator).await?;

@@ -126,7 +126,7 @@ pub trait Store:
     /// A handle of this store, until it is dropped. Of all processes that share the store, one at a time has it. A change of a
     /// project, a provider or an operator reads the whole of it and writes it again: nothing else may change it in between. A
     /// call on the handle fails if another process may have it meanwhile. `None` if this store serves one process only.
-    async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
+    async fn lock_changes(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
         Ok(None)
     }
 
@@ -139,7 +139,7 @@ pub trait Store:
 
     /// Builds the indexes that large scopes need and do not have yet, and ends when they are there, or another process builds
     /// them. Searches see to that themselves, but scan until it is done; this is for what searches nothing, such as an import.
-    async fn index_grown(&self) -> Result<(), StoreError> {
+    async fn build_missing_indexes(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl StoreError {
 
     /// A copy, for another caller whose request was in the same call.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub fn duplicate(&self) -> Self {
         match self {
             Self::Conflict(reason) => Self::Conflict(reason.clone()),
             Self::Unavailable(reason) => Self::Unavailable(reason.to_string().into()),

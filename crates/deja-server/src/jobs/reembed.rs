@@ -44,7 +44,7 @@ pub async fn run(
             if let Err(error) = job.pass().await {
                 tracing::error!("embedding stored entries stopped: {error}; it goes on later");
             }
-            if is_due && let Err(error) = store.index_grown().await {
+            if is_due && let Err(error) = store.build_missing_indexes().await {
                 tracing::warn!("no index yet, so large scopes are searched slowly: {error}");
             }
             is_due = wait(&imported).await;

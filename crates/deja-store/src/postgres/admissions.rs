@@ -165,7 +165,7 @@ impl Drop for Turn {
             for request in requests {
                 let told = match &mut told {
                     Ok(told) => told.next().ok_or_else(|| unavailable("an admission gave no row")),
-                    Err(error) => Err(error.again()),
+                    Err(error) => Err(error.duplicate()),
                 };
                 // Who hung up is told nothing.
                 let _ = request.teller.send(told);

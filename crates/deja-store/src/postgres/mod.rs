@@ -85,7 +85,7 @@ impl Store for PostgresStore {
         Some(self)
     }
 
-    async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
+    async fn lock_changes(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
         let connections = self.connections.alone(ALONE).await?;
         Ok(Some(Box::new(Self { connections, ..self.clone() })))
     }
@@ -94,7 +94,7 @@ impl Store for PostgresStore {
         graphs::progress(&self.connections).await
     }
 
-    async fn index_grown(&self) -> Result<(), StoreError> {
+    async fn build_missing_indexes(&self) -> Result<(), StoreError> {
         for dimension in self.plans.grown(&self.connections).await? {
             self.graphs.build(dimension).await?;
         }

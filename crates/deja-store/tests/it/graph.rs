@@ -95,13 +95,13 @@ async fn a_graph_is_built_before_a_scope_is_large() {
     near(&*store, &scope, &vector(1), 0.5, NOW).await;
     sleep(Duration::from_millis(300)).await;
     assert!(!has_graph(&database).await, "a quarter of a large scope is none");
-    store.index_grown().await.unwrap();
+    store.build_missing_indexes().await.unwrap();
     assert!(!has_graph(&database).await, "a quarter of a large scope is none");
     // One more, and nobody searches.
     put(&*store, &scope, 100..101).await;
     sleep(Duration::from_millis(300)).await;
     assert!(!has_graph(&database).await, "beside a graph what is imported would be stored many times slower");
-    store.index_grown().await.unwrap();
+    store.build_missing_indexes().await.unwrap();
     assert!(has_graph(&database).await);
     store.close().await.unwrap();
 }

@@ -441,7 +441,7 @@ async fn changes_under_the_lock_need_no_other_connection() {
     store.create_project(&project(1), &change()).await.unwrap();
     let before = store.projects().await.unwrap();
     for round in 0..3 {
-        let alone = store.alone().await.unwrap().expect("it is shared");
+        let alone = store.lock_changes().await.unwrap().expect("it is shared");
         let mut changed = alone.project("p1").await.unwrap().unwrap();
         changed.name = format!("name {round}");
         // Several statements, one of them in vain; what it leaves open is undone before the next.
@@ -454,7 +454,7 @@ async fn changes_under_the_lock_need_no_other_connection() {
         drop(alone);
         // The connection is there again, and the lock is free for the other replica.
         assert_eq!(store.projects().await.unwrap()[0].name, changed.name);
-        drop(other.alone().await.unwrap());
+        drop(other.lock_changes().await.unwrap());
     }
     assert_eq!(before.len(), 1);
 }
@@ -464,14 +464,14 @@ async fn a_change_whose_lock_was_lost_is_not_written() {
     let database = Database::create().await;
     let (store, other) = (database.store().await, database.store().await);
     store.create_project(&project(1), &change()).await.unwrap();
-    let alone = store.alone().await.unwrap().expect("it is shared");
+    let alone = store.lock_changes().await.unwrap().expect("it is shared");
     let mut mine = alone.project("p1").await.unwrap().unwrap();
     mine.name = "mine".to_owned();
     let terminate = "SELECT pg_terminate_backend(pid) FROM pg_locks
                      WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     assert_eq!(database.client().await.query(terminate, &[]).await.unwrap().len(), 1);
     // Now another has it, and changes the same.
-    let theirs = other.alone().await.unwrap().expect("it is shared");
+    let theirs = other.lock_changes().await.unwrap().expect("it is shared");
     let mut changed = theirs.project("p1").await.unwrap().unwrap();
     changed.name = "theirs".to_owned();
     assert!(theirs.update_project(&changed, &change()).await.unwrap());
@@ -481,7 +481,7 @@ async fn a_change_whose_lock_was_lost_is_not_written() {
     }
     assert_eq!(other.projects().await.unwrap()[0].name, "theirs");
     drop((alone, theirs));
-    drop(store.alone().await.unwrap());
+    drop(store.lock_changes().await.unwrap());
 }
 
 /// Callers that hang up at any moment leave neither the lock nor a transaction behind.
@@ -495,12 +495,12 @@ async fn a_lock_ends_with_its_caller() {
     proxy.set(Weather::Slow);
     for patience in (0..400).step_by(40).map(Duration::from_millis) {
         let changing = async {
-            let alone = store.alone().await.unwrap().expect("it is shared");
+            let alone = store.lock_changes().await.unwrap().expect("it is shared");
             alone.update_operator(&nobody(), &change()).await.unwrap();
             alone.update_project(&project(1), &change()).await.unwrap()
         };
         let _hung_up = timeout(patience, Box::pin(changing)).await;
-        drop(other.alone().await.unwrap());
+        drop(other.lock_changes().await.unwrap());
         assert_eq!(store.projects().await.unwrap().len(), 1);
     }
 }

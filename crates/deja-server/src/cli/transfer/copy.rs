@@ -162,7 +162,7 @@ async fn copy_all(
     let both = Both::read(&**source, &**target).await?;
     let all = only.is_empty();
     let (taken, people) = {
-        let alone = target.alone().await?;
+        let alone = target.lock_changes().await?;
         let target = alone.as_deref().unwrap_or(&**target);
         // First, so that what is refused below keeps nothing of it.
         let taken = projects::take_over(&**source, target, &both, only).await?;
@@ -183,7 +183,7 @@ async fn copy_all(
     bar.finish_and_clear();
     sink.note_full(&mut writes).await?;
     if all {
-        let alone = target.alone().await?;
+        let alone = target.lock_changes().await?;
         people::ranks(&**source, alone.as_deref().unwrap_or(&**target), &both).await?;
     }
     index(&**target).await;

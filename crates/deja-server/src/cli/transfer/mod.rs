@@ -77,7 +77,7 @@ async fn show(total: Option<u64>, template: &str, position: impl AsyncFn() -> Op
 async fn index(store: &dyn Store) {
     let position = async || store.index_build().await.ok().flatten().map(|done| (done * 100.0) as u64);
     let template = "{bar:40} {pos} % of the index, {elapsed}";
-    let indexed = watched(store.index_grown(), Some(100), template, position).await;
+    let indexed = watched(store.build_missing_indexes(), Some(100), template, position).await;
     if let Err(error) = indexed {
         super::say(&format!("all is in, but searches are slow until a server has built the index: {error}"));
     }

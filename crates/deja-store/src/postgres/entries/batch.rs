@@ -99,13 +99,13 @@ pub(super) async fn insert_all(store: &PostgresStore, new: Vec<NewEntry>) -> Vec
         let became = known.remove(&(new.scope.project(), new.entry.id));
         let stored = match (became, &down) {
             (Some(stored), _) => Ok(stored),
-            (None, Some(error)) => Err(error.again()),
+            (None, Some(error)) => Err(error.duplicate()),
             (None, None) => insert(store, new, None).await.map(|inserted| matches!(inserted, Inserted::New)),
         };
         if let Err(error) = &stored
             && ends_all(error)
         {
-            down = Some(error.again());
+            down = Some(error.duplicate());
         }
         done.push(stored);
     }
