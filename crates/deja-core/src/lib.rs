@@ -20,8 +20,8 @@ pub mod access_token;
 pub mod admin;
 pub mod analytics;
 pub mod api_key;
-mod aside;
 pub mod audit;
+mod block_in_place_if;
 pub mod cache;
 pub mod clock;
 pub mod embed_queue;
@@ -48,5 +48,5 @@ pub mod testing;
 pub mod throttle;
 pub mod words;
 
-pub use aside::aside;
+pub use block_in_place_if::block_in_place_if;
 pub use parse_limit::room_to_parse;

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use deja_core::provider::{Completion, ProviderError};
-use deja_core::{aside, room_to_parse};
+use deja_core::{block_in_place_if, room_to_parse};
 use deja_wire::{Cut, StreamError, Unrecorded, Wire, is_error, is_event_stream, so_far, usage_in};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, Url};
@@ -137,7 +137,7 @@ impl Upstream {
         let (body, read) = self.client.body_so_far(response).await;
         let length = body.bytes.len();
         let _room = room_to_parse(self.client.project(), length).await;
-        aside(length > LONG, || match read {
+        block_in_place_if(length > LONG, || match read {
             Ok(()) => self.whole(&head, wire, &body.bytes),
             Err(error) => Err(self.read(&error).with(part(wire, &body.bytes))),
         })

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 pub use deja_guard::Reason;
 use deja_guard::{Prompt, Strictness};
 
-use crate::aside;
+use crate::block_in_place_if;
 use crate::cache::{Candidate, Entry, Readings};
 use crate::embedding::{Similarity, Threshold};
 use crate::id::{EntryId, ProjectId};
@@ -213,7 +213,7 @@ impl<'a> Judge<'a> {
 
     /// Does `work`, which reads so many `bytes` beside the asked prompt. If they are many, other requests go on meanwhile.
     pub(crate) fn reading<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        aside(self.asked.len() + bytes > SHORT, work)
+        block_in_place_if(self.asked.len() + bytes > SHORT, work)
     }
 
     fn first_of(&self, candidates: Vec<Candidate>) -> Judged {
@@ -238,7 +238,7 @@ impl<'a> Judge<'a> {
     /// refuses the candidate at all higher thresholds too. `None` if it refuses it at none.
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
-        let read = aside(prompt.len() > SHORT, || Stored::read(prompt));
+        let read = block_in_place_if(prompt.len() > SHORT, || Stored::read(prompt));
         let objection = |thousandths: u32| self.objection(at(thousandths)?, &read, similarity);
         let (mut low, mut high) = (0, (similarity.get() * 1e3) as u32);
         let verdict = objection(high).filter(|_| prompt != self.asked)?;

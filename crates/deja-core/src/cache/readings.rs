@@ -5,7 +5,7 @@
 
 use moka::sync::Cache;
 
-use crate::aside;
+use crate::block_in_place_if;
 use crate::cache::{PairHash, PromptHash};
 use crate::id::ProjectId;
 
@@ -42,7 +42,7 @@ impl Readings {
         let pair = PairHash::of("", &PromptHash::of(one), &PromptHash::of(other));
         // Who waits for another one's reading of the pair waits aside too.
         let read = || self.recent.get_with((project, pair), || self.reader.same(one, other));
-        self.recent.get(&(project, pair)).unwrap_or_else(|| aside(true, read))
+        self.recent.get(&(project, pair)).unwrap_or_else(|| block_in_place_if(true, read))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::money::NanoUsd;
 use crate::project::{HitUsage, Project};
 use crate::provider::Forward;
 use crate::store::{Admission, LookUp};
-use crate::{aside, room_to_parse};
+use crate::{block_in_place_if, room_to_parse};
 
 /// A request in a wire format.
 #[derive(Clone, Debug)]
@@ -241,7 +241,9 @@ impl Engine {
         let mut buffer = self.buffered(project.id, record.len())?;
         let _room = room_to_parse(Some(project.id), record.len()).await;
         let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
-        match aside(is_long, || render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)) {
+        match block_in_place_if(is_long, || {
+            render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)
+        }) {
             Ok(body) => {
                 buffer.grow(body.len().saturating_sub(record.len()))?;
                 Ok(Some(buffer.hold(body)))

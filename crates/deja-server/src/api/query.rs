@@ -22,7 +22,7 @@ use deja_core::pricing::PriceOrigin;
 use deja_core::project::Project;
 use deja_core::shares::Held;
 use deja_core::store::{Admission, LookUp};
-use deja_core::{aside, room_to_parse};
+use deja_core::{block_in_place_if, room_to_parse};
 use deja_wire::MAX_MODEL_BYTES;
 use futures::future::{Either, ready};
 use serde::{Deserialize, Serialize};
@@ -305,7 +305,7 @@ async fn answer(
 async fn written(project: ProjectId, response: &QueryResponse<'_>) -> Result<Vec<u8>, ApiError> {
     let bytes = response.response.len();
     let _room = room_to_parse(Some(project), bytes).await;
-    let json = aside(bytes > SHORT, || serde_json::to_vec(response));
+    let json = block_in_place_if(bytes > SHORT, || serde_json::to_vec(response));
     json.map_err(|error| ApiError::Internal(error.to_string()))
 }
 
@@ -316,7 +316,7 @@ fn most_written(text: &str, ignored: Option<&[String]>) -> usize {
     const DEBUG: usize = 2048;
     let quoted = |text: &str| 3 + text.bytes().map(escaped).sum::<usize>();
     let debug = ignored.map_or(0, |names| DEBUG + names.iter().map(|name| quoted(name)).sum::<usize>());
-    BESIDE + debug + aside(text.len() > SHORT, || quoted(text))
+    BESIDE + debug + block_in_place_if(text.len() > SHORT, || quoted(text))
 }
 
 /// The bytes of this byte in a string of JSON.

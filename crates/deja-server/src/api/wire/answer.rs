@@ -13,7 +13,7 @@ use bytes::BytesMut;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, Relay, Reply, SendBuffer, Source, Trace};
 use deja_core::provider::UPSTREAM_IDS;
-use deja_core::{aside, room_to_parse};
+use deja_core::{block_in_place_if, room_to_parse};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -155,7 +155,7 @@ pub(super) async fn live(
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
         let room = room_to_parse(Some(buffer.owner()), body.len()).await;
-        let other = aside(body.len() > SHORT, rendering);
+        let other = block_in_place_if(body.len() > SHORT, rendering);
         drop(room);
         let collected = body.len();
         let other = other.unwrap_or(Whole { body, is_stream });

@@ -8,7 +8,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use axum::response::Response;
-use deja_core::aside;
+use deja_core::block_in_place_if;
 use deja_core::engine::{Admitted, Relay, Relayed};
 use deja_core::project::{Project, ProjectSettings};
 use deja_core::provider::{AllowedHeaders, Forward};
@@ -178,7 +178,7 @@ impl Call<'_> {
         let asked = Asked { endpoint: self.endpoint, model: self.model, body, headers: &headers, query };
         let options = settings.identity_options(self.app.limits().prompt_bytes);
         // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.
-        Ok(aside(body.len() > SHORT, || deja_wire::identify(&asked, &options))?)
+        Ok(block_in_place_if(body.len() > SHORT, || deja_wire::identify(&asked, &options))?)
     }
 }
 
