@@ -146,7 +146,7 @@ pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<
     };
     let mut found = match PlainKey::parse(text) {
         Some(plain) => {
-            let admission = by.store().admit(&plain.hash()).await?;
+            let admission = by.store().key_by_hash(&plain.hash()).await?;
             admission.map(|admission| (*admission.key).clone()).into_iter().collect()
         }
         None => by.store().find_keys(text).await?,

@@ -115,7 +115,8 @@ impl Engine {
     /// large as that of requests, and counts as a request of its key only.
     pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
         let store = &self.parts.store;
-        let caller = store.admit(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
+        let caller =
+            store.key_by_hash(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
         let (project, now) = (&caller.project, self.parts.clock.now());
         if caller.key.has_expired(now) {
             return Err(NotAdmitted::ExpiredKey);

@@ -74,7 +74,7 @@ pub trait Keys: Send + Sync {
 
     /// The key with this hash and its project with its own providers, as they are now: a key revoked before this call is
     /// not found. An expired key is found.
-    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
+    async fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
 
     /// The project's keys with their usage, oldest first, revoked ones included.
     async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError>;

@@ -85,11 +85,11 @@ pub trait Store:
     /// Whether a read and a write would work now.
     async fn ready(&self) -> Result<(), StoreError>;
 
-    /// [`Keys::admit`], and if the key has not expired, [`Limits::take_of_key`] where it has a limit of its own, and
+    /// [`Keys::key_by_hash`], and if the key has not expired, [`Limits::take_of_key`] where it has a limit of its own, and
     /// unless that refuses, [`Limits::take`] by the project's quota: in one round trip where that is to a server. What a
     /// key's own limit refuses takes nothing from its project's.
     async fn admit_within_limit(&self, hash: &KeyHash, now: Timestamp) -> Result<Door, StoreError> {
-        let Some(admission) = self.admit(hash).await? else { return Ok(Door::Unknown) };
+        let Some(admission) = self.key_by_hash(hash).await? else { return Ok(Door::Unknown) };
         let (key, project) = (&admission.key, &admission.project);
         if key.has_expired(now) {
             return Ok(Door::Expired);

@@ -496,7 +496,7 @@ async fn an_answer_that_was_asked_for_before_a_purge_is_given_and_not_stored() {
     assert!(matches!(reply.source, Source::Provider(Err(_))), "{:?}", reply.source);
     assert_eq!(bench.entries().await, 0);
     // Whoever asks after the purge is answered by a call of their own, which is stored.
-    let caller = bench.store.admit(&bench.caller.key.hash).await.unwrap().unwrap();
+    let caller = bench.store.key_by_hash(&bench.caller.key.hash).await.unwrap().unwrap();
     let fresh = bench.engine.query(&caller, query("reset|1")).await.unwrap();
     assert_eq!((fresh.source, bench.entries().await), (Source::Provider(Ok(())), 1));
 }

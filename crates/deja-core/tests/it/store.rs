@@ -205,7 +205,7 @@ forward! { Projects:
 }
 forward! { Keys:
     fn create_key(key: &ApiKey, change: &Change) -> ();
-    fn admit(hash: &KeyHash) -> Option<Admission>;
+    fn key_by_hash(hash: &KeyHash) -> Option<Admission>;
     fn keys(project: ProjectId) -> Vec<(ApiKey, KeyUsage)>;
     fn find_keys(text: &str) -> Vec<ApiKey>;
     fn revoke_key(project: ProjectId, key: KeyId, change: &Change) -> bool;

@@ -528,7 +528,7 @@ async fn admission(
         ..testing::key(u32::from(number), project.id, clock.now())
     };
     store.create_key(&api_key, &change()).await.unwrap();
-    store.admit(&key.hash()).await.unwrap().unwrap()
+    store.key_by_hash(&key.hash()).await.unwrap().unwrap()
 }
 
 /// A reader for whom "insure" makes it another question.

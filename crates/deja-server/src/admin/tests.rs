@@ -160,11 +160,11 @@ async fn a_key_is_revoked_by_prefix_id_or_itself() {
     let slug = project(&by, "a").await;
     for named in 0..3 {
         let NewKey { plain, key } = key(&by, &slug).await;
-        assert!(store.admit(&plain.hash()).await.unwrap().is_some());
+        assert!(store.key_by_hash(&plain.hash()).await.unwrap().is_some());
         let text = [&key.shown, &key.id.to_string(), plain.reveal()][named].to_owned();
         let revoked = keys::revoke(&by, &text, None).await.unwrap();
         assert!(revoked.id == key.id && revoked.revoked.is_some());
-        assert!(store.admit(&plain.hash()).await.unwrap().is_none());
+        assert!(store.key_by_hash(&plain.hash()).await.unwrap().is_none());
         let again = keys::revoke(&by, &text, None).await.unwrap_err();
         assert!(
             matches!(&again, AdminError::NotFound(text) if !text.contains(&plain.reveal()[7..])),
@@ -185,7 +185,7 @@ async fn the_end_and_the_limit_of_a_key_move_with_it() {
     let records = transfer::head(&by, &wanted).await.unwrap();
     let batch = transfer::Batch { records, skip_bad: false, first: true, open: transfer::Open::default() };
     transfer::import(&to, batch).await.unwrap();
-    let moved = (*there_store.admit(&made.hash).await.unwrap().unwrap().key).clone();
+    let moved = (*there_store.key_by_hash(&made.hash).await.unwrap().unwrap().key).clone();
     assert_eq!((moved.quota, moved.expires, moved.id), (made.quota, made.expires, made.id));
     assert!(moved.quota.is_some() && moved.expires.is_some());
 }

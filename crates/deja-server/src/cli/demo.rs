@@ -117,7 +117,7 @@ async fn prepare(server: &Server) -> anyhow::Result<String> {
 async fn print_queries(server: &Server, key: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let key = deja_core::api_key::PlainKey::parse(key)
         .ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
-    let caller = server.wired.store.admit(&key.hash()).await?;
+    let caller = server.wired.store.key_by_hash(&key.hash()).await?;
     let caller = caller.ok_or_else(|| anyhow::anyhow!("the key is not known"))?;
     // A server loads it in the background; here the first hit shows what it saved.
     tokio::task::spawn_blocking(|| TokenCounter::warm(MODEL)).await?;

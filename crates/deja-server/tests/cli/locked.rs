@@ -73,9 +73,9 @@ fn a_running_server_does_what_it_is_told() {
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
     let key = deja.key(&["--project", "a", "--name", "k"]);
     let hash = PlainKey::parse(&key).unwrap().hash();
-    assert!(runtime.block_on(store.admit(&hash)).unwrap().is_some());
+    assert!(runtime.block_on(store.key_by_hash(&hash)).unwrap().is_some());
     deja.ok(&["key", "revoke", &key]);
-    assert!(runtime.block_on(store.admit(&hash)).unwrap().is_none(), "for the very next request");
+    assert!(runtime.block_on(store.key_by_hash(&hash)).unwrap().is_none(), "for the very next request");
     assert_eq!(
         deja.error(1, &["key", "list", "--project", "b"]),
         "deja: there is no project 'b' (see deja project list)"

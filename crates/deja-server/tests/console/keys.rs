@@ -37,7 +37,7 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     assert_eq!((cell("Last used"), cell("Requests")), ("never".into(), "0".into()));
     assert_eq!((cell("Models"), cell("Status")), ("gpt-4o, gpt-4o-mini".into(), "Active".into()));
     assert_eq!(page.all("tbody time").len(), 1, "when it was made: {}", page.text());
-    let record = world.wired.store.admit(&key.hash()).await.unwrap().unwrap();
+    let record = world.wired.store.key_by_hash(&key.hash()).await.unwrap().unwrap();
     let asked_at = Timestamp::from_secs(1_790_000_000);
     let mut counted = UsageBatch::default();
     counted.add(&UsageEvent::bare(project.id, record.key.id, Outcome::Miss, asked_at));
@@ -49,11 +49,11 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     let revoke = page.attributes("td.do a", "href").remove(0);
     let asked = member.get(&revoke).await;
     assert!(asked.text().contains("very next request"));
-    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_some(), "asking revokes nothing");
+    assert!(world.wired.store.key_by_hash(&key.hash()).await.unwrap().is_some(), "asking revokes nothing");
     let page = member.submit(&revoke, &[]).await;
     assert_eq!(page.one("tbody .badge"), "Revoked");
     assert!(page.all("td.do a").is_empty(), "there is no way back");
-    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_none());
+    assert!(world.wired.store.key_by_hash(&key.hash()).await.unwrap().is_none());
     let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
     let row = rows.iter().find(|row| row.change.action == "key.revoke").unwrap();
     assert_eq!(row.change.actor.name(), "member-0@example.com");

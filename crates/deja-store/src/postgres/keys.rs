@@ -59,7 +59,7 @@ impl Keys for PostgresStore {
         }
     }
 
-    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+    async fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, {}, p.providers_version FROM keys k JOIN projects p ON p.project_id = k.project_id
              WHERE k.hash = $1 AND k.revoked IS NULL",

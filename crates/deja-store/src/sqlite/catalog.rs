@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl Catalog {
-    pub(super) fn admit(&self, hash: &KeyHash) -> Option<Admission> {
+    pub(super) fn key_by_hash(&self, hash: &KeyHash) -> Option<Admission> {
         let inner = self.inner.read();
         let key = inner.keys.get(hash)?;
         let project = inner.projects.get(&key.project)?;

@@ -58,8 +58,8 @@ impl Keys for SqliteStore {
         .map(drop)
     }
 
-    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
-        Ok(self.memory.catalog.admit(hash))
+    async fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+        Ok(self.memory.catalog.key_by_hash(hash))
     }
 
     async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {

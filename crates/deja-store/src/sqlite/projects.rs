@@ -310,7 +310,7 @@ mod tests {
 
         let is_away = async |store: &dyn Store| {
             assert_eq!(store.projects().await.unwrap(), []);
-            assert!(store.admit(&key.hash).await.unwrap().is_none());
+            assert!(store.key_by_hash(&key.hash).await.unwrap().is_none());
             assert!(
                 !store.update_project(&project(), &change()).await.unwrap(),
                 "nor does a change bring it back"

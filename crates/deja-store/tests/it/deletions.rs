@@ -32,7 +32,7 @@ async fn a_deletion_that_failed_half_way_is_in_the_log_serves_nothing_and_is_fin
     assert_eq!(newest.change, deletion);
     assert_eq!(other.projects().await.unwrap(), []);
     assert_eq!(other.project("p1").await.unwrap(), None);
-    assert!(other.admit(&key.hash).await.unwrap().is_none());
+    assert!(other.key_by_hash(&key.hash).await.unwrap().is_none());
     assert!(!other.update_project(&project(1), &change()).await.unwrap());
     assert!(!other.delete_project(project_id(1), &deletion).await.unwrap());
     let late = other.create_key(&testing::key(2, project_id(1), NOW), &change()).await;

@@ -70,7 +70,7 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
             calls.spawn(async move { ($name, Box::pin($call).await.map(drop)) });
         };
     }
-    call!("admit", |store| async move { store.admit(&key(1).hash).await });
+    call!("key_by_hash", |store| async move { store.key_by_hash(&key(1).hash).await });
     // One of them waits for the other.
     for _ in 0..2 {
         call!("admit_and_look_up", |store| async move {
@@ -146,7 +146,7 @@ pub(crate) async fn assert_recovers(store: &Arc<dyn Store>) {
         assert!(back.elapsed() < RECOVERY, "{RECOVERY:?} after the return: {failed:?}");
         sleep(Duration::from_millis(20)).await;
     }
-    assert!(store.admit(&key(1).hash).await.unwrap().is_some(), "what was stored is there");
+    assert!(store.key_by_hash(&key(1).hash).await.unwrap().is_some(), "what was stored is there");
 }
 
 /// The same database by way of a proxy.
@@ -260,7 +260,7 @@ async fn a_statement_that_waits_for_a_lock_ends_in_time() {
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("LOCK TABLE projects, keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
     for _ in 0..3 {
-        let refused = timeout(HANG, store.admit(&key(1).hash)).await.expect("no hang");
+        let refused = timeout(HANG, store.key_by_hash(&key(1).hash)).await.expect("no hang");
         assert!(matches!(refused, Err(StoreError::Unavailable(_))));
     }
     lock.rollback().await.unwrap();
@@ -342,7 +342,7 @@ async fn a_read_only_server_is_unavailable_for_writes_until_it_is_not() {
         client.query(TERMINATE, &[]).await.unwrap();
     };
     read_only("on").await;
-    while store.admit(&key(1).hash).await.is_err() {
+    while store.key_by_hash(&key(1).hash).await.is_err() {
         sleep(Duration::from_millis(20)).await;
     }
     assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
@@ -400,7 +400,7 @@ async fn hang_up_often(store: &Arc<dyn Store>, proxy: &Proxy) {
                     1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
                     // A transaction of several statements.
                     2 => store.update_operator(&nobody(), &change()).await.map(drop),
-                    _ => store.admit(&key(number).hash).await.map(|admission| {
+                    _ => store.key_by_hash(&key(number).hash).await.map(|admission| {
                         assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
                     }),
                 }
@@ -427,7 +427,7 @@ async fn callers_that_hang_up_leave_no_connection_out_of_step() {
     fill_with_keys(&*store).await;
     hang_up_often(&store, &proxy).await;
     for number in 2..40 {
-        assert_eq!(store.admit(&key(number).hash).await.unwrap().unwrap().key.id, key(number).id);
+        assert_eq!(store.key_by_hash(&key(number).hash).await.unwrap().unwrap().key.id, key(number).id);
     }
     assert_nothing_left(&database).await;
     // Each entry is there with its vector and counted, or not there at all.
@@ -466,10 +466,10 @@ async fn a_caller_that_hangs_up_leaves_no_transaction_to_the_next() {
     for patience in (0..240).step_by(30).map(Duration::from_millis) {
         // Hung up or not, by the time it has taken.
         let _several = timeout(patience, store.update_operator(&nobody(), &change())).await;
-        assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+        assert!(store.key_by_hash(&key(1).hash).await.unwrap().is_some());
         assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
         let _at_once = timeout(patience, store.purge(project_id(9), &everything, &change())).await;
-        assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+        assert!(store.key_by_hash(&key(1).hash).await.unwrap().is_some());
         assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
     }
 }

@@ -173,7 +173,7 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
         Step::RevokeKey { key: number } => {
             let key = key(*number);
             let revoked = store.revoke_key(key.project, key.id, &change_at(now)).await.unwrap();
-            format!("{revoked} {}", store.admit(&key.hash).await.unwrap().is_some())
+            format!("{revoked} {}", store.key_by_hash(&key.hash).await.unwrap().is_some())
         }
         Step::DeleteProject { project: number } => {
             let deleted = store.delete_project(project_id(*number), &change()).await.unwrap();
@@ -240,7 +240,7 @@ async fn everything(store: &dyn Store, now: Timestamp) -> String {
     let changes = format!("{changes:?}");
     text.push_str(&changes);
     for number in 0..6 {
-        let admitted = store.admit(&key(number).hash).await.unwrap().map(|found| found.key.id);
+        let admitted = store.key_by_hash(&key(number).hash).await.unwrap().map(|found| found.key.id);
         text.push_str(if admitted.is_some() { "admitted " } else { "refused " });
     }
     text

@@ -283,11 +283,11 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
         let turn = number as usize;
         replicas[turn % 3].create_key(&key, &change()).await.unwrap();
         for replica in &replicas {
-            assert!(replica.admit(&key.hash).await.unwrap().is_some());
+            assert!(replica.key_by_hash(&key.hash).await.unwrap().is_some());
         }
         assert!(replicas[(turn + 1) % 3].revoke_key(project_id(1), key.id, &change()).await.unwrap());
         for replica in &replicas {
-            assert!(replica.admit(&key.hash).await.unwrap().is_none());
+            assert!(replica.key_by_hash(&key.hash).await.unwrap().is_none());
         }
     }
 }

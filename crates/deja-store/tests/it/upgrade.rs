@@ -219,7 +219,7 @@ async fn own_providers_from_before_their_state_had_a_name_are_told_of() {
     let store = database.store().await;
     let state = async |slug: &str| {
         let hash = KeyHash(Sha256::digest(slug).into());
-        store.admit(&hash).await.unwrap().unwrap().providers
+        store.key_by_hash(&hash).await.unwrap().unwrap().providers
     };
     let before = state("p1").await;
     assert!(matches!(before, OwnProviders::At(_)), "{before:?}");

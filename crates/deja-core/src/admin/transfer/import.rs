@@ -246,7 +246,7 @@ async fn key(
     let project = owner(by, known, &record.project).await?.id;
     named("what is shown of the key", &record.shown)?;
     let hash = sha256("the key's hash", record.hash.expose())?;
-    if let Some(admission) = by.store().admit(&KeyHash(hash)).await? {
+    if let Some(admission) = by.store().key_by_hash(&KeyHash(hash)).await? {
         let same = admission.project.id == project;
         return if same {
             Ok(Imported::There)

@@ -368,7 +368,7 @@ async fn what_was_asked_before_a_purge_of_all_is_not_stored(mut store: Subject) 
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let key = key(1, one);
     store.create_key(&key, &change()).await.unwrap();
-    let before = store.admit(&key.hash).await.unwrap().unwrap().project.purges;
+    let before = store.key_by_hash(&key.hash).await.unwrap().unwrap().project.purges;
     let (here, elsewhere) = (scope(one), scope(two));
     put(&*store, asked(1, &here, before)).await;
     let some = EntryFilter { model: Some("m".to_owned()), ..EntryFilter::default() };
@@ -387,7 +387,7 @@ async fn what_was_asked_before_a_purge_of_all_is_not_stored(mut store: Subject) 
     assert!(store.insert(asked(6, &here, before)).await.is_err());
     assert_eq!(store.count(one).await.unwrap(), 0);
 
-    let after = store.admit(&key.hash).await.unwrap().unwrap().project.purges;
+    let after = store.key_by_hash(&key.hash).await.unwrap().unwrap().project.purges;
     assert_eq!(store.project("p1").await.unwrap().unwrap().purges, after);
     put(&*store, asked(7, &here, after)).await;
     put(&*store, entry(8, &here, "of an import")).await;

@@ -33,9 +33,9 @@ async fn open_their_project(mut store: Subject) {
     let narrow = ApiKey { models, quota, expires, ..key(1, id) };
     store.create_key(&narrow, &change()).await.unwrap();
     store.reopen().await;
-    let admission = store.admit(&narrow.hash).await.unwrap().unwrap();
+    let admission = store.key_by_hash(&narrow.hash).await.unwrap().unwrap();
     assert_eq!((&*admission.key, &*admission.project), (&narrow, &project(1)));
-    assert!(store.admit(&key(2, id).hash).await.unwrap().is_none());
+    assert!(store.key_by_hash(&key(2, id).hash).await.unwrap().is_none());
 }
 
 async fn are_listed_oldest_first(mut store: Subject) {
@@ -70,7 +70,7 @@ async fn are_found_by_id_and_prefix(mut store: Subject) {
 async fn need_a_project(store: Subject) {
     let orphan = key(1, project(1).id);
     assert!(matches!(store.create_key(&orphan, &change()).await, Err(StoreError::Conflict(_))));
-    assert!(store.admit(&orphan.hash).await.unwrap().is_none());
+    assert!(store.key_by_hash(&orphan.hash).await.unwrap().is_none());
 }
 
 async fn have_a_hash_of_their_own(store: Subject) {
@@ -78,7 +78,7 @@ async fn have_a_hash_of_their_own(store: Subject) {
     store.create_key(&key(1, id), &change()).await.unwrap();
     let twin = ApiKey { id: KeyId::from_bytes(bytes(2)), ..key(1, id) };
     assert!(matches!(store.create_key(&twin, &change()).await, Err(StoreError::Conflict(_))));
-    assert_eq!(store.admit(&twin.hash).await.unwrap().unwrap().key.id, key(1, id).id);
+    assert_eq!(store.key_by_hash(&twin.hash).await.unwrap().unwrap().key.id, key(1, id).id);
 }
 
 async fn revoked_are_refused_at_once(mut store: Subject) {
@@ -86,12 +86,12 @@ async fn revoked_are_refused_at_once(mut store: Subject) {
     for number in [1, 2] {
         store.create_key(&key(number, id), &change()).await.unwrap();
     }
-    assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
+    assert!(store.key_by_hash(&key(1, id).hash).await.unwrap().is_some());
     assert!(store.revoke_key(id, key(1, id).id, &change_at(later(9))).await.unwrap());
-    assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
+    assert!(store.key_by_hash(&key(1, id).hash).await.unwrap().is_none());
     store.reopen().await;
-    assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
-    assert!(store.admit(&key(2, id).hash).await.unwrap().is_some());
+    assert!(store.key_by_hash(&key(1, id).hash).await.unwrap().is_none());
+    assert!(store.key_by_hash(&key(2, id).hash).await.unwrap().is_some());
 }
 
 async fn expired_are_told_apart_and_can_be_revoked(mut store: Subject) {
@@ -112,7 +112,7 @@ async fn expired_are_told_apart_and_can_be_revoked(mut store: Subject) {
         "of 120 at once, two were taken"
     );
     assert_eq!(store.take(id, quota, later(8)).await.unwrap().reset, later(10).as_secs());
-    assert_eq!(store.admit(&brief.hash).await.unwrap().unwrap().key.expires, brief.expires);
+    assert_eq!(store.key_by_hash(&brief.hash).await.unwrap().unwrap().key.expires, brief.expires);
     assert!(store.revoke_key(id, brief.id, &change_at(later(20))).await.unwrap());
     assert!(matches!(door(8).await, Door::Unknown));
 }
@@ -121,7 +121,7 @@ async fn are_revoked_once_and_by_their_project(mut store: Subject) {
     let (id, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     store.create_key(&key(1, id), &change()).await.unwrap();
     assert!(!store.revoke_key(other, key(1, id).id, &change_at(later(1))).await.unwrap());
-    assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
+    assert!(store.key_by_hash(&key(1, id).hash).await.unwrap().is_some());
     assert!(store.revoke_key(id, key(1, id).id, &change_at(later(2))).await.unwrap());
     assert!(!store.revoke_key(id, key(1, id).id, &change_at(later(3))).await.unwrap());
     store.reopen().await;
@@ -133,7 +133,7 @@ async fn of_a_suspended_project_say_so_at_once(store: Subject) {
     store.create_key(&key(1, id), &change()).await.unwrap();
     for suspended in [true, false] {
         store.update_project(&Project { suspended, ..project(1) }, &change()).await.unwrap();
-        assert_eq!(store.admit(&key(1, id).hash).await.unwrap().unwrap().project.suspended, suspended);
+        assert_eq!(store.key_by_hash(&key(1, id).hash).await.unwrap().unwrap().project.suspended, suspended);
     }
 }
 
@@ -165,9 +165,9 @@ async fn revocation_holds_under_load(store: Subject) {
         tasks.spawn(async move {
             let key = key(number, id);
             store.create_key(&key, &change()).await.unwrap();
-            assert!(store.admit(&key.hash).await.unwrap().is_some());
+            assert!(store.key_by_hash(&key.hash).await.unwrap().is_some());
             assert!(store.revoke_key(id, key.id, &change_at(later(1))).await.unwrap());
-            assert!(store.admit(&key.hash).await.unwrap().is_none());
+            assert!(store.key_by_hash(&key.hash).await.unwrap().is_none());
         });
     }
     while let Some(done) = tasks.join_next().await {

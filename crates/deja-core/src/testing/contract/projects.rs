@@ -71,7 +71,7 @@ async fn update_keeps_slug_and_creation(mut store: Subject) {
     assert!(store.update_project(&renamed, &change()).await.unwrap());
     let expected = Project { created: NOW, ..elaborate() };
     // For the very next request, suspension included.
-    let admission = store.admit(&key(1, id).hash).await.unwrap().unwrap();
+    let admission = store.key_by_hash(&key(1, id).hash).await.unwrap().unwrap();
     assert_eq!(*admission.project, expected);
     store.reopen().await;
     assert_eq!(store.project("p1").await.unwrap(), Some(expected));
@@ -105,8 +105,8 @@ async fn deleted_are_gone_everywhere(mut store: Subject) {
     assert_found(&*store, &scope(project_id(1)), "hello", NOW, false).await;
     assert_found(&*store, &scope(project_id(2)), "hello", NOW, true).await;
     assert_eq!(store.count(project_id(1)).await.unwrap(), 0);
-    assert!(store.admit(&key(1, project_id(1)).hash).await.unwrap().is_none());
-    assert!(store.admit(&key(2, project_id(2)).hash).await.unwrap().is_some());
+    assert!(store.key_by_hash(&key(1, project_id(1)).hash).await.unwrap().is_none());
+    assert!(store.key_by_hash(&key(2, project_id(2)).hash).await.unwrap().is_some());
     assert!(store.keys(project_id(1)).await.unwrap().is_empty());
     assert!(store.providers(project_id(1)).await.unwrap().is_empty());
     assert!(store.provider_of(project_id(1), "local").await.unwrap().is_none());

@@ -142,7 +142,7 @@ async fn each_change_is_another_state(mut store: Subject) {
 /// What both ways of admission say.
 async fn admitted(store: &dyn Store, key: &ApiKey) -> OwnProviders {
     let (admission, _) = opened(store.admit_within_limit(&key.hash, NOW).await.unwrap());
-    assert_eq!(store.admit(&key.hash).await.unwrap().unwrap().providers, admission.providers);
+    assert_eq!(store.key_by_hash(&key.hash).await.unwrap().unwrap().providers, admission.providers);
     admission.providers
 }
 

@@ -28,7 +28,7 @@ impl Keys for MemoryStore {
         Ok(())
     }
 
-    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+    async fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
         let state = self.state();
         let key =
             state.keys.iter().map(|(key, _)| key).find(|key| key.hash == *hash && key.revoked.is_none());
