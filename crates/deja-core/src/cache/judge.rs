@@ -22,11 +22,11 @@ const SHORT: usize = 16 * 1024;
 /// Pairs that are read for one prompt, at most: each takes a millisecond and more. Candidates behind them do not answer.
 const MOST_READ: u32 = 8;
 /// The weight of what the words say, as a logit beside that of the reader.
-const WORDS: f32 = 0.5;
+const WEIGHT_OF_WORDS: f32 = 0.5;
 /// The score of the same text.
-const CERTAIN: f32 = 1.0;
+const SCORE_OF_SAME_TEXT: f32 = 1.0;
 /// What a pair needs of both together ([`meaning`]).
-const SAME: f32 = 0.12;
+const LEAST_MEANING: f32 = 0.12;
 
 /// The judgement of one candidate, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -272,7 +272,7 @@ impl<'a> Judge<'a> {
 
     /// As [`other_meaning`], of the asked prompt and this one. What is certain is not read.
     fn other_meaning(&self, prompt: &Stored<'_>, score: f32) -> Option<f32> {
-        let (readings, project) = self.readings.filter(|_| score < CERTAIN)?;
+        let (readings, project) = self.readings.filter(|_| score < SCORE_OF_SAME_TEXT)?;
         let read = || {
             self.pairs.fetch_add(1, Relaxed);
             readings.of(project, self.asked, prompt.text)
@@ -284,14 +284,14 @@ impl<'a> Judge<'a> {
 /// How sure a reader that says `logit` and words with this score are together that one answer serves both prompts, 0 to 1, if that is
 /// not enough; `None` if the pair passes.
 pub fn other_meaning(logit: Option<f32>, score: f32) -> Option<f32> {
-    meaning(logit, score).filter(|sure| *sure < SAME)
+    meaning(logit, score).filter(|sure| *sure < LEAST_MEANING)
 }
 
 /// How sure both are together, 0 to 1. `None` if the words are certain, or if nobody reads the prompts.
 fn meaning(logit: Option<f32>, score: f32) -> Option<f32> {
-    let logit = logit.filter(|_| score < CERTAIN)?;
+    let logit = logit.filter(|_| score < SCORE_OF_SAME_TEXT)?;
     let words = (score / (1.0 - score)).ln();
-    Some(1.0 / (1.0 + (-logit - WORDS * words).exp()))
+    Some(1.0 / (1.0 + (-logit - WEIGHT_OF_WORDS * words).exp()))
 }
 
 /// The prompt of a candidate, as the guard and the reader read it: once for all thresholds.
@@ -536,7 +536,7 @@ mod tests {
             );
             if !passes && asked == INSURE {
                 assert!(
-                    matches!(verdict, Verdict::Refused { reason: Reason::Meaning, score } if score < SAME),
+                    matches!(verdict, Verdict::Refused { reason: Reason::Meaning, score } if score < LEAST_MEANING),
                     "{verdict:?}"
                 );
                 // All thresholds have one reading.
@@ -565,7 +565,11 @@ mod tests {
     #[test]
     fn a_reader_weighs_more_than_words_and_neither_decides_alone() {
         let sure = |logit, score| meaning(Some(logit), score).unwrap();
-        assert!(sure(-3.0, 0.3) < SAME && sure(-3.0, 0.95) > SAME && sure(0.0, 0.2) > SAME);
+        assert!(
+            sure(-3.0, 0.3) < LEAST_MEANING
+                && sure(-3.0, 0.95) > LEAST_MEANING
+                && sure(0.0, 0.2) > LEAST_MEANING
+        );
         assert!((sure(0.0, 0.5) - 0.5).abs() < 1e-6);
         assert_eq!((meaning(None, 0.5), meaning(Some(-9.0), 1.0)), (None, None));
     }

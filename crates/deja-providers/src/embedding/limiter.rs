@@ -18,9 +18,9 @@ const FEW: usize = 2;
 /// A text may take so many times as long as one of few.
 const SLOWER: f64 = 4.0;
 /// The part of the deadline that a text may take at the server.
-const PART: f64 = 2.0;
-/// So many of the last texts count.
-const LAST: f64 = 16.0;
+const SHARE_OF_DEADLINE: f64 = 0.5;
+/// The mean time of a text is about that of so many of the last texts.
+const SMOOTHING: f64 = 16.0;
 
 #[derive(Debug)]
 pub(super) struct Limiter {
@@ -106,7 +106,8 @@ impl Limiter {
             Ok(_) | Err(EmbedError::Timeout) => {
                 // A coarse clock may see no time pass.
                 places.note(time.max(Duration::from_nanos(1)).as_secs_f64(), of_few);
-                let may_take = (SLOWER * places.time_of_few).min(self.patience.as_secs_f64() / PART);
+                let may_take =
+                    (SLOWER * places.time_of_few).min(self.patience.as_secs_f64() * SHARE_OF_DEADLINE);
                 (may_take / places.time - 1.0).clamp(-0.5, 2.0) / 2.0
             }
             Err(EmbedError::Overloaded) => -0.5,
@@ -124,7 +125,7 @@ impl Places {
     }
 
     fn note(&mut self, time: f64, of_few: bool) {
-        let mean = |old: f64| if old == 0.0 { time } else { old + (time - old) / LAST };
+        let mean = |old: f64| if old == 0.0 { time } else { old + (time - old) / SMOOTHING };
         self.time = mean(self.time);
         if of_few || self.time_of_few == 0.0 {
             self.time_of_few = mean(self.time_of_few);
