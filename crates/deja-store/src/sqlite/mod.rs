@@ -17,6 +17,7 @@ mod fault;
 mod fixtures;
 mod forbidden;
 mod index;
+mod invites;
 mod keys;
 mod labels;
 mod limits;
