@@ -3,6 +3,7 @@
 //! It is what the contract means. It is slow, and so short that it can be seen to be right.
 
 mod access_tokens;
+mod audit;
 mod browse;
 mod claims;
 mod entries;
@@ -16,6 +17,7 @@ mod providers;
 mod request_log;
 mod samples;
 mod second_factors;
+mod sessions;
 mod usage;
 
 use std::collections::{BTreeMap, HashMap};
@@ -90,7 +92,7 @@ struct State {
     second_factors: BTreeMap<OperatorId, SecondFactor>,
     members: BTreeMap<(ProjectId, OperatorId), Rank>,
     claims: HashMap<FlightKey, claims::Held>,
-    changes: operators::Log,
+    changes: audit::Log,
 }
 
 struct Stored {

@@ -1,15 +1,13 @@
-//! Operators, links, sessions and the audit log of the reference store.
-
-use std::num::NonZeroUsize;
+//! Operators and links of the reference store.
 
 use async_trait::async_trait;
 
 use super::{MemoryStore, State};
-use crate::audit::{AuditRow, Change};
+use crate::audit::Change;
 use crate::clock::Timestamp;
-use crate::id::{OperatorId, ProjectId};
-use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, Session, TokenHash};
-use crate::store::{Audit, Invites, Operators, Sessions, StoreError};
+use crate::id::OperatorId;
+use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, TokenHash};
+use crate::store::{Invites, Operators, StoreError};
 
 fn taken(email: &Email) -> StoreError {
     StoreError::Conflict(format!("there is an operator '{email}' already"))
@@ -134,146 +132,5 @@ impl Invites for MemoryStore {
         let mut state = self.state();
         let revoked = state.invites.extract_if(.., |invite| invite.token == *token).count() > 0;
         Ok(state.note_if(revoked, change))
-    }
-}
-
-#[async_trait]
-impl Sessions for MemoryStore {
-    async fn create_session(
-        &self,
-        session: &Session,
-        password: &PasswordHash,
-        second_factor: bool,
-        change: &Change,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let as_shown = state
-            .operator(session.operator)
-            .is_some_and(|operator| operator.password == *password && operator.disabled.is_none());
-        if !as_shown || (state.second_factors.contains_key(&session.operator) && !second_factor) {
-            return Ok(false);
-        }
-        if state.sessions.iter().any(|other| other.token == session.token) {
-            return Err(StoreError::Conflict("there is a session with this token".to_owned()));
-        }
-        state.sessions.push(session.clone());
-        Ok(state.note_if(true, change))
-    }
-
-    async fn session(
-        &self,
-        token: &TokenHash,
-        now: Timestamp,
-    ) -> Result<Option<(Session, Operator)>, StoreError> {
-        let state = self.state();
-        let live = |session: &&Session| session.token == *token && now < session.expires;
-        let Some(session) = state.sessions.iter().find(live) else { return Ok(None) };
-        let enabled = state.operator(session.operator).filter(|operator| operator.disabled.is_none());
-        Ok(enabled.map(|operator| (session.clone(), operator.clone())))
-    }
-
-    async fn touch_session(
-        &self,
-        token: &TokenHash,
-        now: Timestamp,
-        expires: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut state = self.state();
-        if let Some(session) = state.sessions.iter_mut().find(|session| session.token == *token) {
-            (session.last_seen, session.expires) = (now, expires);
-        }
-        Ok(())
-    }
-
-    async fn sessions(&self, operator: OperatorId, now: Timestamp) -> Result<Vec<Session>, StoreError> {
-        let mut sessions = self.state().sessions.clone();
-        sessions.retain(|session| session.operator == operator && now < session.expires);
-        sessions.sort_by_key(|session| (std::cmp::Reverse(session.last_seen), session.token));
-        Ok(sessions)
-    }
-
-    async fn end_session(
-        &self,
-        operator: OperatorId,
-        token: &TokenHash,
-        change: &Change,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let own = |session: &mut Session| (session.operator, session.token) == (operator, *token);
-        let ended = state.sessions.extract_if(.., own).count() > 0;
-        Ok(state.note_if(ended, change))
-    }
-
-    async fn end_sessions(
-        &self,
-        operator: OperatorId,
-        keep: Option<&TokenHash>,
-        change: &Change,
-    ) -> Result<u64, StoreError> {
-        let mut state = self.state();
-        state.changes.push(change.clone());
-        let ends = |session: &mut Session| session.operator == operator && Some(&session.token) != keep;
-        Ok(state.sessions.extract_if(.., ends).count() as u64)
-    }
-
-    async fn sweep_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut state = self.state();
-        let sessions = state.sessions.extract_if(.., |session| session.expires <= now).count();
-        let invites = state.invites.extract_if(.., |invite| invite.expires <= now).count();
-        Ok((sessions + invites) as u64)
-    }
-}
-
-#[async_trait]
-impl Audit for MemoryStore {
-    async fn note(&self, change: &Change) -> Result<(), StoreError> {
-        self.state().changes.push(change.clone());
-        Ok(())
-    }
-
-    async fn changes(
-        &self,
-        project: Option<ProjectId>,
-        before: Option<u64>,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<AuditRow>, StoreError> {
-        let state = self.state();
-        let rows = state.changes.rows.iter().rev();
-        let rows = rows
-            .filter(|row| before.is_none_or(|before| row.number < before))
-            .filter(|row| project.is_none() || row.change.project == project);
-        Ok(rows.take(limit.get()).cloned().collect())
-    }
-
-    async fn sweep_changes(
-        &self,
-        action: &str,
-        before: Timestamp,
-        newest: u64,
-        limit: NonZeroUsize,
-    ) -> Result<u64, StoreError> {
-        let rows = &mut self.state().changes.rows;
-        let of = rows.iter().filter(|row| row.change.action == action).count() as u64;
-        let mut seen = 0_u64;
-        let surplus = rows.extract_if(.., |row| {
-            let is_of = row.change.action == action;
-            seen += u64::from(is_of);
-            is_of && (row.change.at < before || newest.saturating_add(seen) <= of)
-        });
-        Ok(surplus.take(limit.get()).count() as u64)
-    }
-}
-
-/// The audit log. A row keeps its number when others are removed.
-#[derive(Default)]
-pub(super) struct Log {
-    rows: Vec<AuditRow>,
-    last: u64,
-}
-
-impl Log {
-    pub(super) fn push(&mut self, change: Change) {
-        self.last += 1;
-        self.rows.push(AuditRow { number: self.last, change });
     }
 }
