@@ -19,7 +19,7 @@ use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use crate::format;
 use crate::request_id;
-use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, Proposed, asked, expected, refusal};
+use tried::{Asks, Beyond, NEAREST, Nearest, Outcome, Proposed, Tried, asked, expected, refusal};
 
 #[derive(Template)]
 #[template(path = "playground.html")]
@@ -86,20 +86,9 @@ pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let (read, ask) = (read(&visit, &project, &mut form), form.ask == "provider");
     let usable = Models::read(&visit, &project).await?;
     let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;
-    let problem = match read {
-        Ok(query) => match attempt(&visit, &project, query, ask).await {
-            Ok((result, near)) => {
-                page.frame.begin_title(result.title);
-                (page.result, page.near) = (Some(result), Some(near));
-                return Ok(visit.page(&page));
-            }
-            Err(ConsoleError::Refused(text)) => Problem::of("form", text),
-            Err(error) => return Err(error),
-        },
-        Err(problem) => problem,
-    };
-    page.frame = page.frame.complaining_at(Some(problem));
-    Ok(visit.again(&page))
+    let attempt = read.map(|query| attempt(&visit, &project, query, ask));
+    (page.frame, page.result, page.near) = tried::shown(page.frame, attempt).await?;
+    Ok(if page.result.is_some() { visit.page(&page) } else { visit.again(&page) })
 }
 
 /// The form as a query, with the limits that the API has.
@@ -134,24 +123,19 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Pro
     })
 }
 
-async fn attempt(
-    visit: &Visit,
-    project: &Project,
-    query: Query,
-    ask: bool,
-) -> Result<(Outcome, Nearest), ConsoleError> {
+async fn attempt(visit: &Visit, project: &Project, query: Query, ask: bool) -> Result<Tried, ConsoleError> {
     let engine = visit.console.app.engine();
     // Looked at first: afterwards a miss would be its own nearest entry.
     let preview = engine.preview(project, &query, NEAREST).await?;
     let near = Nearest::of(&preview, query.threshold, "There is no entry of this model and context yet.");
     if !ask {
         let beyond = Beyond::of(visit, project, &query.model, Asks::Query).await?;
-        return Ok((expected(&preview, &query.prompt, &beyond), near));
+        return Ok((expected(&preview, &query.prompt, &beyond), Some(near)));
     }
     let caller = tried::caller(visit, project, query.request.as_deref()).await?;
     let prompt = query.prompt.clone();
     match engine.query(&caller, query).await {
-        Ok(reply) => Ok((asked(&reply, &prompt), near)),
+        Ok(reply) => Ok((asked(&reply, &prompt), Some(near))),
         Err(error) => Err(refusal(error)),
     }
 }

@@ -14,7 +14,7 @@ use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
 
-use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, Proposed};
+use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, Proposed, Tried};
 use super::wire_body::{self, Format, Parts};
 use crate::console::error::ConsoleError;
 use crate::console::form::{Form, Problem, with_lf};
@@ -116,27 +116,15 @@ pub(in crate::console) async fn get(visit: Visit) -> Answer {
 /// `POST /console/p/{slug}/playground/chat`.
 pub(in crate::console) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let project = visit.project()?;
-    let ask = form.ask == "provider";
-    let read = read(&visit, &project, &mut form);
+    let (read, ask) = (read(&visit, &project, &mut form), form.ask == "provider");
     let usable = Models::read(&visit, &project).await?;
     let mut page = ChatPage::of(&visit, &project, &usable, form).await?;
-    let problem = match read {
-        Ok((relay, told)) => {
-            page.told = Some(told);
-            match attempt(&visit, &project, relay, ask).await {
-                Ok((result, near)) => {
-                    page.frame.begin_title(result.title);
-                    (page.result, page.near) = (Some(result), near);
-                    return Ok(visit.page(&page));
-                }
-                Err(ConsoleError::Refused(text)) => Problem::of("form", text),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(problem) => problem,
-    };
-    page.frame = page.frame.complaining_at(Some(problem));
-    Ok(visit.again(&page))
+    let attempt = read.map(|(relay, told)| {
+        page.told = Some(told);
+        attempt(&visit, &project, relay, ask)
+    });
+    (page.frame, page.result, page.near) = tried::shown(page.frame, attempt).await?;
+    Ok(if page.result.is_some() { visit.page(&page) } else { visit.again(&page) })
 }
 
 /// The form as a request, and what it is to the cache.
@@ -205,12 +193,7 @@ fn explained(reason: &str) -> String {
     }
 }
 
-async fn attempt(
-    visit: &Visit,
-    project: &Project,
-    relay: Relay,
-    ask: bool,
-) -> Result<(Outcome, Option<Nearest>), ConsoleError> {
+async fn attempt(visit: &Visit, project: &Project, relay: Relay, ask: bool) -> Result<Tried, ConsoleError> {
     let engine = visit.console.app.engine();
     let (mode, text) = (relay.identity.mode, relay.identity.text.clone());
     // Looked at first: afterwards a miss would be its own nearest entry.

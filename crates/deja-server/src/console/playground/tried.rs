@@ -1,5 +1,6 @@
 //! The outcome of a trial in the playground: what would answer, what is near, or what was answered.
 
+use std::future::Future;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::api::error::RATE_LIMITED;
 use crate::console::error::ConsoleError;
 use crate::console::filter::{NEWEST, OFFERED};
 use crate::console::form::Problem;
-use crate::console::page::Visit;
+use crate::console::page::{Frame, Visit};
 use crate::console::prices;
 use crate::console::providers::{self, Models};
 use crate::format;
@@ -63,6 +64,28 @@ pub(super) struct Near {
     pub(super) refused_from: Option<f64>,
     /// What is said there.
     pub(super) refused: String,
+}
+
+/// The outcome of a trial, and the nearest entries if they are looked for.
+pub(super) type Tried = (Outcome, Option<Nearest>);
+
+/// What a page shows of an attempt, or of a form that could not be read. Without an outcome its frame says what is wrong.
+pub(super) async fn shown(
+    mut frame: Frame,
+    attempt: Result<impl Future<Output = Result<Tried, ConsoleError>>, Problem>,
+) -> Result<(Frame, Option<Outcome>, Option<Nearest>), ConsoleError> {
+    let problem = match attempt {
+        Ok(attempt) => match attempt.await {
+            Ok((outcome, nearest)) => {
+                frame.begin_title(outcome.title);
+                return Ok((frame, Some(outcome), nearest));
+            }
+            Err(ConsoleError::Refused(text)) => Problem::of("form", text),
+            Err(error) => return Err(error),
+        },
+        Err(problem) => problem,
+    };
+    Ok((frame.complaining_at(Some(problem)), None, None))
 }
 
 /// A verdict in few words.
