@@ -157,7 +157,7 @@ pub(super) async fn wrong(
     match requests::wrong_for(&visit.acting(), engine, &slug, entry, &form.asked).await {
         Ok(_) if form.is_delete() => {
             // With this pair the entry may have come into quarantine.
-            let asks = deleted::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?;
+            let asks = undo_delete::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?;
             if let Some(asks) = asks {
                 return Ok(visit.page(&asks.with("asked", form.asked).with("delete", form.delete)));
             }

@@ -486,8 +486,6 @@ pub(super) async fn delete(visit: Visit, Path(slug): Path<String>, Form(form): F
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-
     use super::*;
 
     #[test]

@@ -155,8 +155,6 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-
     use super::*;
 
     #[test]
