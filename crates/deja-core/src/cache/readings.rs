@@ -40,7 +40,7 @@ impl Readings {
     /// What the reader says of two prompts of `project`. Other requests go on while it reads.
     pub(crate) fn of(&self, project: ProjectId, one: &str, other: &str) -> Option<f32> {
         let pair = PairHash::of("", &PromptHash::of(one), &PromptHash::of(other));
-        // Who waits for another one's reading of the pair waits aside too.
+        // Who waits for another one's reading of the pair lets others go on meanwhile, too.
         let read = || self.recent.get_with((project, pair), || self.reader.same(one, other));
         self.recent.get(&(project, pair)).unwrap_or_else(|| block_in_place_if(true, read))
     }

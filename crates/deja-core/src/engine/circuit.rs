@@ -210,7 +210,7 @@ impl Circuits {
     }
 }
 
-/// Forgets failures after which nobody tried again for long.
+/// Forgets failures after which no call was begun or heard of for long.
 fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
     failing.retain(|(project, name), failing| {
         let kept = now.since(failing.noted) < FORGOTTEN;

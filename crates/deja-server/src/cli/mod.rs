@@ -1,7 +1,7 @@
 //! The command line: reads arguments and settings, does one thing, and ends with an exit code.
 //!
-//! 0 is fine, 2 is wrong usage or configuration, or a database that this program cannot work on, 1 anything else. What
-//! goes wrong is one line on standard error that begins with `deja: `.
+//! 0 is fine, 2 is wrong usage or configuration, or a database of another program or of a newer deja, 1 anything else.
+//! What goes wrong is one line on standard error that begins with `deja: `.
 
 mod admin;
 mod args;

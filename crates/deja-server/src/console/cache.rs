@@ -192,7 +192,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         next: found.next,
         first: (!search.after.is_empty()).then(|| search.place(&slug, &search.sort, "")),
         quarantine,
-        held_next: more.then(|| held(&(passed + HELD).to_string())),
+        held_next: (more && passed < MOST_HELD).then(|| held(&(passed + HELD).to_string())),
         held_first: (passed > 0).then(|| held("")),
         sort: search.sort,
         form: search.filter,

@@ -79,11 +79,6 @@ impl Touched {
         if self.names.iter().any(|touched| touched == name) { typed } else { now }
     }
 
-    /// Counts a setting as overtaken that was not touched: something that was typed depends on it.
-    pub(super) fn depends_on(&mut self, name: &str) {
-        self.overtaken.push(name.to_owned());
-    }
-
     /// What is wrong with it, if something was changed meanwhile; `told` gives the field of a setting, its name and its present
     /// value.
     pub(super) fn problem(

@@ -9,7 +9,7 @@ use super::cache::{Row, Search};
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, with_lf};
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, Confirm, Frame, Visit};
 use super::prices;
 use super::requests as said;
 use super::sort::Column;
@@ -158,8 +158,14 @@ pub(super) async fn wrong(
         Ok(_) if form.is_delete() => {
             // With this pair the entry may have come into quarantine.
             let asks = undo_delete::asks(&visit, &slug, &Search::default(), &[entry], &form.sure).await?;
-            if let Some(asks) = asks {
-                return Ok(visit.page(&asks.with("asked", form.asked).with("delete", form.delete)));
+            if asks.is_some() {
+                let text = "The pair is forbidden. The entry is in quarantine now, and cannot be brought back once it is deleted.";
+                let (here, frame) = (
+                    format!("/console/p/{slug}/cache/{entry}"),
+                    visit.frame_in(&project, "Delete for good", "Cache"),
+                );
+                let asks = Confirm::new(frame, text, "Delete", &here).to(format!("{here}/delete"));
+                return Ok(visit.page(&asks.with("sure", "1")));
             }
             let good = "The pair is forbidden, and the entry is deleted.";
             undo_delete::delete(&visit, &slug, &Search::default(), &[entry], good).await

@@ -393,6 +393,8 @@ pub(super) struct Confirm {
     text: String,
     submit: &'static str,
     back: String,
+    /// Where the form is sent, if not to the page's own address.
+    action: Option<String>,
     /// What the form says besides, by the names of its fields.
     fields: Vec<(&'static str, String)>,
     /// What has to be typed, if anything.
@@ -410,7 +412,8 @@ impl Confirm {
         // The heading is the title without the project's name.
         let project = frame.project.as_ref().map(|tab| format!(" · {}", tab.name)).unwrap_or_default();
         frame.title.truncate(frame.title.strip_suffix(&project).unwrap_or(&frame.title).len());
-        Self { frame, text: text.into(), submit, back: back.into(), fields: Vec::new(), typed: None }
+        let (text, back) = (text.into(), back.into());
+        Self { frame, text, submit, back, action: None, fields: Vec::new(), typed: None }
     }
 
     /// Says `value` in the form besides.
@@ -418,6 +421,12 @@ impl Confirm {
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((name, value.into()));
         self
+    }
+
+    /// Sends the form to this address.
+    #[must_use]
+    pub(super) fn to(self, action: impl Into<String>) -> Self {
+        Self { action: Some(action.into()), ..self }
     }
 
     /// Asks to type `word` besides.

@@ -129,9 +129,10 @@ impl ProviderForm {
             "kind" => ("kind", "kind", title(self.kind()).to_owned()),
             "base_url" => ("base_url", "base URL", self.base_url.clone()),
             "models" => ("models", "models", self.models().join(", ")),
-            _ => {
+            "allow_private" => {
                 ("form", "private network", if self.allow_private { "allowed" } else { "not allowed" }.into())
             }
+            _ => concurrent_edit::UNNAMED,
         }
     }
 }
@@ -229,17 +230,26 @@ pub(super) async fn save(
     form.name.clone_from(&stored.name);
     let now = ProviderForm::of(&stored);
     let filled = now.read(&visit);
-    let (patch, mut touched) = concurrent_edit::touched(&visit, form.read(&visit), &form.before, &filled)?;
+    let (mut patch, touched) = concurrent_edit::touched(&visit, form.read(&visit), &form.before, &filled)?;
+    let secret = form.secret(&visit);
     // A key is for the host that whoever typed it saw.
-    if patch.base_url.is_none() && form.base_url.trim() != now.base_url && form.secret(&visit).is_some() {
-        touched.depends_on("base_url");
-    }
-    if let Some(problem) = touched.problem(|name| now.told(name)) {
+    let moved = secret.is_some() && patch.base_url.is_none() && form.base_url.trim() != now.base_url;
+    let moved = moved.then(|| {
+        let text = format!(
+            "Changed meanwhile: the base URL is {} now. Nothing was saved. Save again to use the key that you typed for it, \
+             or change the URL first.",
+            now.base_url
+        );
+        Problem::of("base_url", text)
+    });
+    if let Some(problem) = moved.or_else(|| touched.problem(|name| now.told(name))) {
         let form = form.or_now(now, &touched, concurrent_edit::seal(&visit, &filled)?);
         return again(&visit, &project, form, true, problem);
     }
-    let secret = form.secret(&visit).map(|secret| Some(Hidden::from(secret)).into());
-    let patch = ProviderPatch { secret, ..patch };
+    if let Some(secret) = secret {
+        patch.base_url.get_or_insert_with(|| form.base_url.trim().to_owned());
+        patch.secret = Some(Some(Hidden::from(secret)).into());
+    }
     let place = format!("/console/p/{slug}/providers");
     if patch.is_empty() {
         return visit.to(&place, &Flash::good(UNCHANGED));

@@ -260,9 +260,14 @@ async fn the_form_of_a_provider_leaves_what_somebody_else_changed() {
     let with_key = [&form("o", &before)[..4], &[("secret", "sk-typed")]].concat();
     let page = owner.post(place, &with_key).await;
     let problem = page.one("#base_url-problem");
-    assert!(problem.contains("base URL (now https://other.example/v1)"), "{problem}");
+    assert!(problem.contains("the base URL is https://other.example/v1 now"), "{problem}");
     assert_eq!(page.attributes("#base_url", "value"), ["https://other.example/v1"]);
     assert!(stored().await.sealed_secret.is_none());
+    let before = before_of(&page);
+    let url = ("base_url", "https://other.example/v1");
+    let seen = [("kind", "openai"), url, ("models", "o"), ("before", &before), ("secret", "sk-typed")];
+    owner.submit(place, &seen).await;
+    assert!(stored().await.sealed_secret.is_some(), "seen and sent");
 }
 
 #[tokio::test]

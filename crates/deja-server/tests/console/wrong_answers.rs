@@ -76,7 +76,8 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
         if asked.contains("Guinea?") {
             // The third one brings it into quarantine, so from there on no Undo would help.
             let page = member.post(&format!("{place}/wrong"), &form).await;
-            assert!(page.one("main form p").contains("in quarantine"), "{}", page.text());
+            assert!(page.one("main form p").contains("The entry is in quarantine now"), "{}", page.text());
+            assert_eq!(page.attributes("main form.danger", "action"), [format!("{place}/delete")]);
         } else {
             member.submit(&format!("{place}/wrong"), &form[..1]).await;
         }

@@ -50,7 +50,7 @@ A first project:
 Exit codes:
   0  it is done
   1  it is not done: it failed, or what it is about is not there
-  2  wrong usage or settings, or a database that this deja cannot work on
+  2  wrong usage or settings, or a database of another program or of a newer deja
 
 Results go to standard output. An error is one line on standard error that begins
 with 'deja: '. A command that makes something prints its slug, key, token or link
