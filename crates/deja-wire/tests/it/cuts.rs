@@ -29,7 +29,7 @@ fn events(body: &str) -> Vec<String> {
 #[test]
 fn a_whole_stream_is_the_plain_answer() {
     for wire in Wire::ALL {
-        assert_eq!(ALL.iter().filter(|recorded| recorded.wire == wire).count(), 5, "{wire:?}");
+        assert!(ALL.iter().filter(|recorded| recorded.wire == wire).count() >= 5, "{wire:?}");
     }
     for recorded in ALL {
         let body = whole(recorded, recorded.body);
