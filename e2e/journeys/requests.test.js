@@ -10,6 +10,7 @@ import { browser, deja } from "../support/world.js";
 const ASK = "How do I reset my password?";
 const AGAIN = "How can I reset my password?";
 const ONCE_MORE = "How can I reset my password now?";
+const POLITELY = "Please, how can I reset my password now?";
 const OTHER = "How long does shipping take?";
 
 test("filter, live tail, CSV; a wrong answer and deletions are undone", async () => {
@@ -64,7 +65,7 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   assert.equal(await rows.count(), 2, "with the same filter");
   // It waits for who reads a row.
   await rows.first().locator("summary").click();
-  assert.equal((await deja.query(slug, key, { prompt: ONCE_MORE })).cache_hit, true);
+  assert.equal((await deja.query(slug, key, { prompt: POLITELY })).cache_hit, true);
   await page.waitForTimeout(5_000);
   assert.equal(await rows.count(), 2);
   assert.ok(await rows.first().locator("pre").isVisible());
@@ -75,16 +76,16 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   await page.getByRole("link", { name: "Follow live" }).waitFor();
 
   // A key that is held labels what was read, and not what comes next.
-  await until("two samples", async () => {
+  await until("three samples", async () => {
     await page.goto(at("/quality/label"));
-    return page.getByText("0 labelled, 2 to go").isVisible();
+    return page.getByText("0 labelled, 3 to go").isVisible();
   });
   await page.keyboard.down("y");
-  await page.getByText("1 labelled, 1 to go").waitFor();
+  await page.getByText("1 labelled, 2 to go").waitFor();
   await page.keyboard.down("y");
   assert.equal(await page.locator("form[data-sent]").count(), 0);
   await page.reload();
-  await page.getByText("1 labelled, 1 to go").waitFor();
+  await page.getByText("1 labelled, 2 to go").waitFor();
   await page.keyboard.up("y");
   await page.goto(at("/requests?outcome=semantic_hit"));
 
