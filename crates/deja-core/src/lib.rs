@@ -29,6 +29,7 @@ pub mod embedding;
 pub mod engine;
 mod hex_secret;
 pub mod id;
+pub mod log_throttle;
 pub mod member;
 pub mod money;
 pub mod operator;
@@ -45,7 +46,6 @@ pub mod shares;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod throttle;
 pub mod words;
 
 pub use block_in_place_if::block_in_place_if;

@@ -137,6 +137,22 @@ fn counted(fresh: &NewValues<'_>) -> String {
     usage.value("total_tokens", &input.saturating_add(output)).end()
 }
 
+/// The list `name` of `object` with each item in the form that `change` gives it; `None` if `change` gives none of them another.
+fn changed_items(
+    object: &Object<'_>,
+    name: &str,
+    change: impl Fn(&Object<'_>) -> Option<String>,
+) -> Option<String> {
+    let mut any = false;
+    let mut item = |raw: &RawValue| {
+        let changed = Object::of(raw).and_then(|item| change(&item));
+        any |= changed.is_some();
+        changed.unwrap_or_else(|| raw.get().to_owned())
+    };
+    let items: Vec<String> = object.items(name).into_iter().map(&mut item).collect();
+    any.then(|| format!("[{}]", items.join(",")))
+}
+
 /// `object` with `other` in the place of a member, or without it.
 fn edited(object: &Object<'_>, member: &str, other: Option<&str>) -> String {
     let mut written = Writer::new();

@@ -14,11 +14,11 @@ use crate::engine::flight::Fresh;
 use crate::engine::savings::Cost;
 use crate::engine::search::Near;
 use crate::engine::{NearMiss, Opinion, QueryError, Wired};
+use crate::log_throttle::LogThrottle;
 use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::provider::{Endpoint, Route};
 use crate::shares::Held;
-use crate::throttle::Throttle;
 
 /// A query: a prompt for a model, and what it asks of the cache.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ impl Query {
     pub(super) fn or_open<T: Default>(&self, looked: Result<T, QueryError>) -> Result<T, QueryError> {
         match looked {
             Err(error) if self.wire.is_some() => {
-                static LINE: Throttle = Throttle::new();
+                static LINE: LogThrottle = LogThrottle::new();
                 if let Some(requests) = LINE.turn() {
                     tracing::warn!(error = %error, requests, "the cache failed: requests go to their providers");
                 }

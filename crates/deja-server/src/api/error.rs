@@ -7,10 +7,10 @@ use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE}
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
+use deja_core::log_throttle::LogThrottle;
 use deja_core::provider::{FailureClass, Keyless};
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
-use deja_core::throttle::Throttle;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -117,7 +117,7 @@ impl ApiError {
                 tracing::warn!(error.code = code, "provider call failed: {cause}");
             }
             Self::Unavailable(cause) => {
-                static LINE: Throttle = Throttle::new();
+                static LINE: LogThrottle = LogThrottle::new();
                 if let Some(requests) = LINE.turn() {
                     tracing::error!(error.code = "unavailable", requests, "refused: {cause}");
                 }

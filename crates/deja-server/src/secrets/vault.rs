@@ -168,15 +168,16 @@ impl Vault {
         store: &S,
         told: impl FnOnce(&str),
     ) -> Result<Self, VaultError> {
-        let sealed = store.key_check().await?.is_some();
-        let key = match setting {
-            Some(text) => MasterKey::parse(text)?,
-            None => MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?,
+        let (key, begins) = if let Some(text) = setting {
+            (MasterKey::parse(text)?, false)
+        } else {
+            let sealed = store.key_check().await?.is_some();
+            (MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?, !sealed)
         };
         let vault = Self::new(&key, entropy);
         vault.verify(store).await?;
         // With PostgreSQL nothing else in the directory has to be kept, and other replicas do not see it.
-        if setting.is_none() && place.postgres.is_some() && !sealed {
+        if begins && place.postgres.is_some() {
             told(&format!(
                 "this new database is sealed with the key in {}: keep the file, or set DEJA_MASTER_KEY to the key, on every \
                  replica. Without the key nobody can open the stored secrets",

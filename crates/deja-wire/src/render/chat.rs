@@ -2,26 +2,17 @@
 
 use serde_json::value::RawValue;
 
-use super::{edited, slices};
+use super::{changed_items, edited, slices};
 use crate::json::{Object, Writer};
 use crate::record::{SIGNED, THOUGHTS};
 
 /// The choices of an `answer` without the signatures of Gemini: they are of the conversation that they came in. `None` if there are
 /// none.
 pub(super) fn unsigned(answer: &Object<'_>) -> Option<String> {
-    let mut signed = false;
-    let choices: Vec<String> = answer
-        .items("choices")
-        .into_iter()
-        .map(|raw| {
-            let choice = Object::of(raw).unwrap_or_default();
-            let message = choice.object("message").filter(|message| message.get(SIGNED).is_some());
-            let Some(message) = message else { return raw.get().to_owned() };
-            signed = true;
-            edited(&choice, "message", Some(&edited(&message, SIGNED, None)))
-        })
-        .collect();
-    signed.then(|| format!("[{}]", choices.join(",")))
+    changed_items(answer, "choices", |choice| {
+        let message = choice.object("message").filter(|message| message.get(SIGNED).is_some())?;
+        Some(edited(choice, "message", Some(&edited(&message, SIGNED, None))))
+    })
 }
 
 /// The server-sent events of a plain `answer`, with the tokens in a chunk of their own if they are `wanted`.

@@ -1,8 +1,6 @@
 //! An answer of Gemini as the pieces that it could have come in.
 
-use serde_json::value::RawValue;
-
-use super::{edited, slices};
+use super::{changed_items, edited, slices};
 use crate::json::{Object, Writer, json};
 
 const SIGNATURE: &str = "thoughtSignature";
@@ -10,25 +8,14 @@ const SIGNATURE: &str = "thoughtSignature";
 /// The candidates of an `answer` without the signatures of texts: they are of the conversation that they came in. `None` if
 /// there are none.
 pub(super) fn unsigned(answer: &Object<'_>) -> Option<String> {
-    let mut signed = false;
-    let mut part = |raw: &RawValue| {
-        let part = Object::of(raw).filter(|part| part.get("text").is_some() && part.get(SIGNATURE).is_some());
-        let Some(part) = part else { return raw.get().to_owned() };
-        signed = true;
-        edited(&part, SIGNATURE, None)
-    };
-    let candidates: Vec<String> = answer
-        .items("candidates")
-        .into_iter()
-        .map(|raw| {
-            let candidate = Object::of(raw).unwrap_or_default();
-            let Some(content) = candidate.object("content") else { return raw.get().to_owned() };
-            let parts: Vec<String> = content.items("parts").into_iter().map(&mut part).collect();
-            let content = edited(&content, "parts", Some(&format!("[{}]", parts.join(","))));
-            edited(&candidate, "content", Some(&content))
-        })
-        .collect();
-    signed.then(|| format!("[{}]", candidates.join(",")))
+    changed_items(answer, "candidates", |candidate| {
+        let content = candidate.object("content")?;
+        let parts = changed_items(&content, "parts", |part| {
+            let is_signed_text = part.get("text").is_some() && part.get(SIGNATURE).is_some();
+            is_signed_text.then(|| edited(part, SIGNATURE, None))
+        })?;
+        Some(edited(candidate, "content", Some(&edited(&content, "parts", Some(&parts)))))
+    })
 }
 
 /// The server-sent events of a plain `answer`. There is no end mark: google-genai takes `[DONE]` for an error.

@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// A line of the log that is written once in five seconds at most.
-pub struct Throttle(Mutex<(Option<Instant>, u64)>);
+pub struct LogThrottle(Mutex<(Option<Instant>, u64)>);
 
-impl Throttle {
+impl LogThrottle {
     /// A line that was not written yet.
     #[expect(clippy::new_without_default, reason = "each is a static")]
     pub const fn new() -> Self {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_line_stands_for_those_that_were_held_back() {
-        let (line, begin) = (Throttle::new(), Instant::now());
+        let (line, begin) = (LogThrottle::new(), Instant::now());
         let turns =
             [0, 1, 4999, 5000, 5001, 20_000].map(|ms| line.turn_at(begin + Duration::from_millis(ms)));
         assert_eq!(turns, [Some(1), None, None, Some(3), None, Some(2)]);
