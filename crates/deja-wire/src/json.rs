@@ -83,6 +83,11 @@ pub(crate) fn is_empty(raw: &RawValue) -> bool {
     }
 }
 
+/// Whether `text` stands in JSON as it is.
+pub(crate) fn needs_no_escape(text: &str) -> bool {
+    text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+}
+
 /// `value` as JSON.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> String {
     // Strings, numbers and arrays of them: writing them to memory cannot fail.
@@ -103,8 +108,8 @@ impl Writer {
         if self.0.len() > 1 {
             self.0.push(',');
         }
-        // Names without escapes are written as they are: each of many events has several.
-        if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        // Each of many events has several names.
+        if needs_no_escape(name) {
             for part in ["\"", name, "\":", value] {
                 self.0.push_str(part);
             }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::identity::{LABELS, OWN_ID};
 use crate::json::{Object, Writer, json};
+use crate::record::SIGNED;
 use crate::splice::spliced;
 use crate::{Rendering, Wire};
 
@@ -62,19 +63,24 @@ pub fn render(
         return Err(Unrenderable(wire));
     }
     let hex = hex::encode(fresh.seed);
+    // Few answers have what a hit leaves out. The others are not parsed any deeper.
+    let with = |name: &str| may_hold(record, name).then_some(&object);
     let mut edits: Vec<(&str, String)> = match wire {
         Wire::Chat => {
             let new = [("id", json(&format!("chatcmpl-{hex}"))), ("created", fresh.created.to_string())];
-            let unsigned = chat::unsigned(&object).map(|choices| ("choices", choices));
+            let unsigned = with(SIGNED).and_then(chat::unsigned).map(|choices| ("choices", choices));
             new.into_iter().chain(unsigned).collect()
         }
         Wire::Responses => responses_edits(&object, &hex, fresh),
         Wire::Messages => {
-            let said = messages::without_thoughts(&object).map(|content| ("content", content));
+            let said =
+                with("thinking").and_then(messages::without_thoughts).map(|content| ("content", content));
             [("id", json(&format!("msg_{hex}")))].into_iter().chain(said).collect()
         }
         Wire::Gemini => {
-            let unsigned = gemini::unsigned(&object).map(|candidates| ("candidates", candidates));
+            let unsigned = with(gemini::SIGNATURE)
+                .and_then(gemini::unsigned)
+                .map(|candidates| ("candidates", candidates));
             [("responseId", json(&hex))].into_iter().chain(unsigned).collect()
         }
     };
@@ -88,6 +94,11 @@ pub fn render(
     let edits: Vec<(&str, &str)> = edits.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let plain = spliced(record, &object, &edits).map_err(refuse)?;
     if rendering.stream { json_as_stream(wire, &plain, rendering) } else { Ok(plain) }
+}
+
+/// Whether a JSON text may hold a string of this `name`: as it is, or spelled with escapes, which may spell any string.
+fn may_hold(record: &[u8], name: &str) -> bool {
+    [name.as_bytes(), br"\u"].iter().any(|sought| memchr::memmem::find(record, sought).is_some())
 }
 
 /// What is new in a response. A response that the provider keeps keeps its id: a next request may name it.

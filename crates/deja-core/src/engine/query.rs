@@ -106,7 +106,7 @@ impl Engine {
     /// The path of every request for an answer, of deja's own API and of the wire formats.
     pub(super) async fn answer(
         &self,
-        mut looked: Option<Looked>,
+        looked: Option<Looked>,
         caller: &Admission,
         query: &Arc<Query>,
         started: Instant,
@@ -122,26 +122,57 @@ impl Engine {
         let (scope, prompt_hash) = (query.scope(project), query.hash());
 
         course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
+        // The entry of the same prompt: no embedding needed.
+        let trace = &mut course.trace;
+        if let Some(answered) = self.answer_of_same(looked, caller, query, &scope, prompt_hash, trace).await?
+        {
+            return Ok(answered);
+        }
+        // In a box: it has kilobytes, which an exact hit would move from place to place for nothing.
+        Box::pin(self.answer_of_similar_or_provider(caller, query, &scope, prompt_hash, started, course))
+            .await
+    }
+
+    /// The answer of the entry of the same prompt, if there is one. `looked` is what the admission looked up.
+    async fn answer_of_same(
+        &self,
+        looked: Option<Looked>,
+        caller: &Admission,
+        query: &Arc<Query>,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        trace: &mut Trace,
+    ) -> Result<Option<Answered>, QueryError> {
+        let searched = Instant::now();
+        let exact = self.exact(looked, query, scope, prompt_hash).await;
+        trace.search += searched.elapsed();
+        match query.or_open(exact)? {
+            Some(hit) => self.answer_with(caller, scope.key(), query, &hit).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The answer of the entry of a similar prompt, or the provider's.
+    async fn answer_of_similar_or_provider(
+        &self,
+        caller: &Admission,
+        query: &Arc<Query>,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        started: Instant,
+        course: &mut Course,
+    ) -> Result<Answered, QueryError> {
+        let project = &caller.project;
         let (mut providers, mut reach) = (caller.providers, Reach::Similar);
         loop {
-            let trace = &mut course.trace;
-            // The entry of the same prompt: no embedding needed.
-            let searched = Instant::now();
-            let exact = self.exact(looked.take(), query, &scope, prompt_hash).await;
-            trace.search += searched.elapsed();
-            if let Some(hit) = query.or_open(exact)?
-                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
-            {
-                return Ok(answered);
-            }
-
             // The entry of a similar prompt.
+            let trace = &mut course.trace;
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             // A judge for each search: it reads so many pairs of prompts and no more.
             let judge = self.judge(query, project);
             let searched = Instant::now();
             let floor = self.first_floor(&judge);
-            let found = self.nearest(query, &scope, vector.as_ref(), &judge, floor).await;
+            let found = self.nearest(query, scope, vector.as_ref(), &judge, floor).await;
             trace.search += searched.elapsed();
             let found = query.or_open(found)?;
             // What a word cost that was asked for an answer which could not be given is spent. It is remembered now, for nothing.
@@ -166,7 +197,7 @@ impl Engine {
                 caller: asking,
                 query: query.clone(),
                 started,
-                scope: Scope::clone(&scope),
+                scope: scope.clone(),
                 prompt_hash,
                 vector,
                 too_long: trace.too_long,
@@ -179,6 +210,12 @@ impl Engine {
             }
             reach = reach.narrower();
             providers = self.still_serves(caller, query).await?;
+            let trace = &mut course.trace;
+            if let Some(answered) =
+                self.answer_of_same(None, caller, query, scope, prompt_hash, trace).await?
+            {
+                return Ok(answered);
+            }
         }
     }
 

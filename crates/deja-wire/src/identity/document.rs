@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
-use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 use super::Malformed;
+use crate::json::{json, needs_no_escape};
 
 /// Objects and lists deeper than this are not looked at: what they hold cannot be told.
 const MAX_DEPTH: usize = 128;
@@ -38,7 +38,9 @@ impl<'a> Document<'a> {
         let _: IgnoredAny = serde_json::from_str(text).map_err(|error| {
             Malformed::body(&format!("invalid JSON at line {} column {}", error.line(), error.column()))
         })?;
-        let mut document = Self { text, tape: Vec::new(), too_deep: false, ambiguous: false };
+        // Room for the values of most requests.
+        let tape = Vec::with_capacity(64);
+        let mut document = Self { text, tape, too_deep: false, ambiguous: false };
         document.find_values();
         if document.root().kind() != Kind::Object {
             return Err(Malformed::body("the body must be a JSON object"));
@@ -324,7 +326,13 @@ impl Sink for Sha256 {
 }
 
 pub(super) fn put_text(sink: &mut dyn Sink, text: &str) {
-    sink.put(&Json::from(text).to_string());
+    if needs_no_escape(text) {
+        for part in ["\"", text, "\""] {
+            sink.put(part);
+        }
+    } else {
+        sink.put(&json(text));
+    }
 }
 
 pub(super) fn put_list<'a>(

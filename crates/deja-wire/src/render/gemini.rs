@@ -3,7 +3,7 @@
 use super::{changed_items, edited, slices};
 use crate::json::{Object, Writer, json};
 
-const SIGNATURE: &str = "thoughtSignature";
+pub(super) const SIGNATURE: &str = "thoughtSignature";
 
 /// The candidates of an `answer` without the signatures of texts: they are of the conversation that they came in. `None` if
 /// there are none.

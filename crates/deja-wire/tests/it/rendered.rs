@@ -394,8 +394,22 @@ fn what_belongs_to_another_conversation_is_not_given_again() {
     let gemini = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes.",
             "extra_content": {"google": {"thought_signature": "EqQB"}}}, "finish_reason": "stop"}]});
-    for (wire, answer) in [(Wire::Messages, claude), (Wire::Chat, gemini)] {
-        let stored = record(wire, false, &serde_json::to_vec(&answer).unwrap().into()).unwrap();
+    // A name may be spelled with escapes.
+    let escaped = |answer: &Value, name: &str| {
+        let (first, rest) = name.split_at(1);
+        let other = format!("\"\\u{:04x}{rest}\"", u32::from(first.as_bytes()[0]));
+        answer.to_string().replace(&format!("\"{name}\""), &other)
+    };
+    for (wire, answer) in [
+        (Wire::Messages, claude.to_string()),
+        (
+            Wire::Messages,
+            escaped(&claude, "thinking").replace("redacted_thinking", "redacted_thin\\u006bing"),
+        ),
+        (Wire::Chat, gemini.to_string()),
+        (Wire::Chat, escaped(&gemini, "extra_content")),
+    ] {
+        let stored = record(wire, false, &answer.into()).unwrap();
         assert!(stored.renderable && stored.body.windows(4).any(|bytes| bytes == b"EqQB"), "{wire:?}");
         for stream in [false, true] {
             let given = rendered(wire, &stored.body, stream, false, &FRESH);

@@ -24,7 +24,19 @@ use crate::api::error::{ApiError, ERROR_CODE};
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
+// Names that are made once: a name that is looked at for each answer costs as much as its value.
+const CACHE: HeaderName = HeaderName::from_static("x-deja-cache");
+const REASON: HeaderName = HeaderName::from_static("x-deja-reason");
+const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
+const MATCH: HeaderName = HeaderName::from_static("x-deja-match");
+const SIMILARITY: HeaderName = HeaderName::from_static("x-deja-similarity");
+const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
+const PROVIDER: HeaderName = HeaderName::from_static("x-deja-provider");
+const SAVED: HeaderName = HeaderName::from_static("x-deja-saved");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const UPSTREAM_ID: HeaderName = HeaderName::from_static("x-deja-upstream-id");
+/// Headers that an answer has in the end, about: a map that grows is made anew.
+const HEADERS: usize = 20;
 /// Largest answer that is read whole before it is rendered otherwise, in bytes.
 const MOST_COLLECTED: usize = 8 * 1024 * 1024;
 
@@ -71,16 +83,16 @@ impl Wanted {
 
     /// The headers that say how it went.
     fn headers(&self, cache: &'static str, trace: &Trace) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert("x-deja-cache", HeaderValue::from_static(cache));
+        let mut headers = HeaderMap::with_capacity(HEADERS);
+        headers.insert(CACHE, HeaderValue::from_static(cache));
         if !self.reasons.is_empty() {
-            say(&mut headers, "x-deja-reason", self.reasons.join(","));
+            say(&mut headers, REASON, self.reasons.join(","));
         }
         if let Some(refusal) = trace.refused {
-            headers.insert("x-deja-guard", HeaderValue::from_static(refusal.reason.as_str()));
+            headers.insert(GUARD, HeaderValue::from_static(refusal.reason.as_str()));
         }
         if self.debug {
-            say(&mut headers, "server-timing", timing(trace));
+            say(&mut headers, SERVER_TIMING, timing(trace));
         }
         headers
     }
@@ -91,15 +103,17 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     let entry = &reply.entry;
     let mut headers = wanted.headers("hit", &reply.trace);
     let matched = if reply.source == Source::Exact { "exact" } else { "semantic" };
-    headers.insert("x-deja-match", HeaderValue::from_static(matched));
-    if let Some(similarity) = reply.similarity() {
-        say(&mut headers, "x-deja-similarity", format!("{:.4}", similarity.get()));
+    headers.insert(MATCH, HeaderValue::from_static(matched));
+    if reply.source == Source::Exact {
+        headers.insert(SIMILARITY, HeaderValue::from_static("1.0000"));
+    } else if let Some(similarity) = reply.similarity() {
+        say(&mut headers, SIMILARITY, format!("{:.4}", similarity.get()));
     }
-    say(&mut headers, "x-deja-entry", entry.id);
-    say(&mut headers, "x-deja-provider", &entry.answer.provider);
+    say(&mut headers, ENTRY, entry.id);
+    say(&mut headers, PROVIDER, &entry.answer.provider);
     headers.insert(AGE, HeaderValue::from(now.since(entry.created).as_secs()));
     if reply.cost.price.is_some() {
-        say(&mut headers, "x-deja-saved", dollars(reply.saved().as_nanos()));
+        say(&mut headers, SAVED, dollars(reply.saved().as_nanos()));
     }
     if wanted.rendering.stream {
         unbuffered(&mut headers);
@@ -113,7 +127,9 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
         }
         None => Body::from(body),
     };
-    (headers, body).into_response()
+    let mut response = Response::new(body);
+    *response.headers_mut() = headers;
+    response
 }
 
 /// The tokens of an answer that are seen. The count of a provider has those of hidden reasoning in it; a text has hardly ever more
@@ -132,7 +148,7 @@ pub(super) async fn live(
     let kind = kind.trim().to_ascii_lowercase();
     let (is_stream, is_json) = (is_event_stream(&kind), kind.contains("json"));
     let mut headers = wanted.headers(wanted.cache(&live), &live.trace);
-    say(&mut headers, "x-deja-provider", &live.provider);
+    say(&mut headers, PROVIDER, &live.provider);
     if let Some(class) = live.error {
         headers.insert(ERROR_CODE, HeaderValue::from_static(class.code()));
     }
@@ -213,7 +229,7 @@ fn unbuffered(headers: &mut HeaderMap) {
 }
 
 /// A header with a text that may not fit into one; then it is left out.
-fn say(headers: &mut HeaderMap, name: &'static str, text: impl Display) {
+fn say(headers: &mut HeaderMap, name: HeaderName, text: impl Display) {
     if let Ok(value) = HeaderValue::try_from(text.to_string()) {
         headers.insert(name, value);
     }

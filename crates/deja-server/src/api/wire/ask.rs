@@ -1,5 +1,6 @@
 //! A request in a wire format: admitted, read, relayed, answered.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -169,17 +170,20 @@ impl Call<'_> {
     ) -> Result<Identity, WireError> {
         const NAMES: [&str; 5] =
             ["accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta"];
-        // A value may have any bytes; each is one character here, so that no two values are the same.
-        let text = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect::<String>();
         let all = |name| self.head.headers.get_all(name).iter().map(move |value| (name, text(value)));
-        let headers: Vec<(&str, String)> = NAMES.into_iter().flat_map(all).collect();
-        let headers: Vec<(&str, &str)> =
-            headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let headers: Vec<(&str, Cow<'_, str>)> = NAMES.into_iter().flat_map(all).collect();
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, &**value)).collect();
         let asked = Asked { endpoint: self.endpoint, model: self.model, body, headers: &headers, query };
         let options = settings.identity_options(self.app.limits().prompt_bytes);
         // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.
         Ok(block_in_place_if(body.len() > SHORT, || deja_wire::identify(&asked, &options))?)
     }
+}
+
+/// A header's value, which may have any bytes. Each byte is one character, so that no two values are the same.
+fn text(value: &HeaderValue) -> Cow<'_, str> {
+    let of_bytes = |_| value.as_bytes().iter().copied().map(char::from).collect::<String>().into();
+    value.to_str().map_or_else(of_bytes, Cow::Borrowed)
 }
 
 /// The members of a query that pass.
