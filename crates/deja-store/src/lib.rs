@@ -148,14 +148,14 @@ impl StoreSettings {
 pub enum OpenError {
     /// The directory or a file in it cannot be made, read or written.
     #[error(
-        "cannot use the data directory {}: {source}; make it writable for this user or choose another one",
+        "cannot use the data directory {}: {reason}; make it writable for this user or choose another one",
         path.display()
     )]
     DataDir {
         /// What could not be used.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// Another process has the directory open.
     #[error(
@@ -258,20 +258,20 @@ pub enum OpenError {
         known: u32,
     },
     /// A backup cannot be written.
-    #[error("the backup {} cannot be written: {source}", path.display())]
+    #[error("the backup {} cannot be written: {reason}", path.display())]
     Backup {
         /// The file that it was to be.
         path: PathBuf,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        reason: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Anything else.
-    #[error("cannot open the database {}: {source}; check the disk and the file's permissions", path.display())]
+    #[error("cannot open the database {}: {reason}; check the disk and the file's permissions", path.display())]
     Failed {
         /// The database file.
         path: PathBuf,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        reason: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
@@ -283,7 +283,7 @@ pub async fn backup(data_dir: &Path, file: &Path) -> Result<u64, OpenError> {
     let caller = Arc::downgrade(&waits);
     let written = tokio::task::spawn_blocking(move || sqlite::backup(&data_dir, &file, &caller)).await;
     drop(waits);
-    written.unwrap_or_else(|error| Err(OpenError::Backup { path, source: Box::new(error) }))
+    written.unwrap_or_else(|error| Err(OpenError::Backup { path, reason: Box::new(error) }))
 }
 
 /// Does `work` to its end, though its caller goes away: work in parts is not left half-way.
@@ -302,7 +302,7 @@ pub async fn migrate(settings: &StoreSettings) -> Result<SchemaVersion, OpenErro
     let settings = &StoreSettings { migrates: true, ..settings.clone() };
     let store = open(settings).await?;
     let closed = store.close().await;
-    closed.map_err(|error| OpenError::Failed { path: settings.data_dir.clone(), source: Box::new(error) })?;
+    closed.map_err(|error| OpenError::Failed { path: settings.data_dir.clone(), reason: Box::new(error) })?;
     sqlite::schema(&settings.data_dir)
 }
 
@@ -328,6 +328,6 @@ pub async fn open(settings: &StoreSettings) -> Result<Arc<dyn Store>, OpenError>
             tokio::spawn(store.finish_deletions());
             Arc::new(store) as Arc<dyn Store>
         }),
-        Err(error) => Err(OpenError::Failed { path, source: Box::new(error) }),
+        Err(error) => Err(OpenError::Failed { path, reason: Box::new(error) }),
     }
 }

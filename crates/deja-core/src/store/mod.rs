@@ -156,7 +156,7 @@ pub enum StoreError {
     Conflict(String),
     /// Storage cannot be reached or written now.
     #[error("storage is unavailable: {0}")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Unavailable(Box<dyn std::error::Error + Send + Sync>),
     /// A search by text did not end within the time that the store gives it.
     #[error("the search by text took too long: choose a model or a context, or raise search_timeout_ms")]
     SearchTimeout,
@@ -165,7 +165,7 @@ pub enum StoreError {
     Corrupt(String),
     /// Anything else: a bug.
     #[error("storage failed: {0}")]
-    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Internal(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl StoreError {

@@ -68,7 +68,7 @@ pub enum ConnectError {
     Client(#[from] ClientError),
     /// The first call failed.
     #[error("the embedding model did not answer a first call: {0}")]
-    Call(#[source] ProviderError),
+    Call(ProviderError),
     /// The first call gave no usable vector.
     #[error("the embedding model's first answer is not a vector")]
     NoVector,

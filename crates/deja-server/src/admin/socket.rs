@@ -71,7 +71,7 @@ pub struct OwnDirectory {
 impl OwnDirectory {
     /// Makes the directory if it is not there, with access for its owner only, and takes it.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
-        let unusable = |source| OpenError::DataDir { path: path.into(), source };
+        let unusable = |reason| OpenError::DataDir { path: path.into(), reason };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -79,14 +79,14 @@ impl OwnDirectory {
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.into(), lock }),
             Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.into() }),
-            Err(TryLockError::Error(source)) => Err(unusable(source)),
+            Err(TryLockError::Error(reason)) => Err(unusable(reason)),
         }
     }
 
     /// Binds the socket, in place of a leftover. Needs a Tokio runtime.
     pub fn listen(self) -> Result<AdminSocket, OpenError> {
         let path = path_in(&self.path);
-        let bound = bind(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source });
+        let bound = bind(&path).map_err(|reason| OpenError::DataDir { path: path.clone(), reason });
         bound.map(|(listener, owner)| AdminSocket { listener, path, owner, _lock: self.lock })
     }
 }

@@ -243,18 +243,9 @@ fn not_parsed(error: &clap::Error, arguments: &[OsString], out: &mut Output<'_>)
     }
 }
 
-/// An error with its causes, up to a cause that the text before it has already, and what names the store if it is about that.
+/// An error with its causes, and what names the store if it is about that.
 fn error_line(error: &anyhow::Error) -> String {
-    let mut line = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if line.contains(&cause) {
-            break;
-        }
-        line.push_str(": ");
-        line.push_str(&cause);
-    }
-    line.push_str(&named_by(error));
-    line
+    format!("{error:#}{}", named_by(error))
 }
 
 /// The option or the variable that names a store which does not open, if another value of it may help.
@@ -297,7 +288,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
         cause.is::<ConfigError>()
             || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_) | AdminError::Setting { .. }))
             || match cause.downcast_ref() {
-                Some(OpenError::DataDir { source, .. }) => is_of_settings(source),
+                Some(OpenError::DataDir { reason, .. }) => is_of_settings(reason),
                 Some(
                     OpenError::DatabaseUrl { .. }
                     | OpenError::Foreign { .. }
@@ -307,7 +298,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
                 _ => false,
             }
             || match cause.downcast_ref() {
-                Some(VaultError::File(_, source)) => is_of_settings(source),
+                Some(VaultError::File(_, reason)) => is_of_settings(reason),
                 other => other.is_some_and(VaultError::is_configuration),
             }
     });

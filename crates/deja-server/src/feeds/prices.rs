@@ -45,7 +45,7 @@ enum RefreshError {
     Fetch(#[from] PriceFetchError),
     /// They were fetched, and are refused.
     #[error("the fetched prices are refused: {0}")]
-    Refused(#[from] PriceTableError),
+    Refused(PriceTableError),
 }
 
 /// The last good table as it stands on disk. One file, so that table and ETag cannot come apart.
@@ -102,7 +102,9 @@ impl PriceFeed {
                     revision: fresh.clone(),
                     fetched_at: Some(fetched_at),
                 };
-                put(&self.book, self.is_own, PriceTable::parse(&bytes)?, source)?;
+                PriceTable::parse(&bytes)
+                    .and_then(|table| put(&self.book, self.is_own, table, source))
+                    .map_err(RefreshError::Refused)?;
                 etag.clone_from(&fresh);
                 if let Err(error) = self.keep(url, fresh, fetched_at, &bytes).await {
                     tracing::warn!(error = %error, "the price table could not be kept on disk");

@@ -76,9 +76,9 @@ struct Job<'a> {
 /// Why a pass ended early.
 #[derive(Debug, thiserror::Error)]
 enum Ended {
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("{0}")]
+    #[error(transparent)]
     Embedder(EmbedError),
 }
 

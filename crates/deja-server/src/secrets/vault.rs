@@ -113,10 +113,10 @@ pub struct Vault {
 pub enum VaultError {
     /// The setting holds no key.
     #[error("master_key (DEJA_MASTER_KEY) is not valid: it must be {0}")]
-    Setting(#[from] NoMasterKey),
+    Setting(NoMasterKey),
     /// The key file cannot be read or written.
     #[error("the master key file {path} cannot be used: {1}", path = .0.display())]
-    File(PathBuf, #[source] std::io::Error),
+    File(PathBuf, std::io::Error),
     /// The key file may be read by others.
     #[error("the master key file {path} may be read by others (mode {1:o}): run chmod 600 {path}", path = .0.display())]
     Exposed(PathBuf, u32),
@@ -169,7 +169,7 @@ impl Vault {
         told: impl FnOnce(&str),
     ) -> Result<Self, VaultError> {
         let (key, begins) = if let Some(text) = setting {
-            (MasterKey::parse(text)?, false)
+            (MasterKey::parse(text).map_err(VaultError::Setting)?, false)
         } else {
             let sealed = store.key_check().await?.is_some();
             (MasterKey::of_directory(&place.data_dir, &*entropy, sealed)?, !sealed)

@@ -17,9 +17,9 @@ const STEPS: i32 = 1000;
 pub(crate) fn backup(data_dir: &Path, target: &Path, caller: &Weak<()>) -> Result<u64, OpenError> {
     let database = data_dir.join("deja.db");
     let failed =
-        |source: rusqlite::Error| OpenError::Failed { path: database.clone(), source: Box::new(source) };
-    let unwritten = |source| OpenError::Backup { path: target.to_owned(), source };
-    let unusable = |source: io::Error| unwritten(source.into());
+        |reason: rusqlite::Error| OpenError::Failed { path: database.clone(), reason: Box::new(reason) };
+    let unwritten = |reason| OpenError::Backup { path: target.to_owned(), reason };
+    let unusable = |reason: io::Error| unwritten(reason.into());
     if target.exists() {
         return Err(unusable(io::Error::new(io::ErrorKind::AlreadyExists, "the file is there already")));
     }

@@ -25,7 +25,7 @@ impl Drop for DirectoryLock {
 impl DirectoryLock {
     /// Makes the directory if it is not there, and locks it.
     pub(super) fn acquire(directory: &Path) -> Result<Self, OpenError> {
-        let unusable = |path: &Path, source: io::Error| OpenError::DataDir { path: path.to_owned(), source };
+        let unusable = |path: &Path, reason: io::Error| OpenError::DataDir { path: path.to_owned(), reason };
         make_private_directory(directory).map_err(|error| unusable(directory, error))?;
         let path = directory.join("deja.lock");
         let file = open_private(&path).map_err(|error| unusable(&path, error))?;

@@ -40,7 +40,7 @@ impl SqliteStore {
             return Err(OpenError::Foreign { path });
         }
         let reserve = Reserve::take(&settings.data_dir)?;
-        open_private(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
+        open_private(&path).map_err(|reason| OpenError::DataDir { path: path.clone(), reason })?;
         let says = |error| explain(&path, error);
 
         let mut connection = connect(&path, settings.max_database_bytes).map_err(says)?;
@@ -68,7 +68,7 @@ impl SqliteStore {
         let readers = Readers::open(&path, settings.readers, None).map_err(says)?;
         let searches = Readers::open(&path, 1, Some(settings.search_timeout)).map_err(says)?;
         let writer = Writer::start(connection, reserve, lock, Arc::clone(&memory.load))
-            .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
+            .map_err(|error| OpenError::Failed { path: path.clone(), reason: Box::new(error) })?;
         Ok(Self { memory, writer, readers, searches })
     }
 }
@@ -77,7 +77,7 @@ impl SqliteStore {
 pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     let path = data_dir.join("deja.db");
     // A database that cannot be looked at is not an empty one.
-    let there = path.try_exists().map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
+    let there = path.try_exists().map_err(|reason| OpenError::DataDir { path: path.clone(), reason })?;
     let found = if there {
         let says = |error| explain(&path, error);
         let connection = reader(&path).map_err(says)?;
@@ -161,10 +161,10 @@ fn remembered(
 fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
     let path: PathBuf = path.to_owned();
     match error.sqlite_error_code() {
-        Some(ErrorCode::CannotOpen) => OpenError::DataDir { path, source: std::io::Error::other(error) },
+        Some(ErrorCode::CannotOpen) => OpenError::DataDir { path, reason: std::io::Error::other(error) },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            let source = std::io::Error::new(std::io::ErrorKind::PermissionDenied, error);
-            OpenError::DataDir { path, source }
+            let reason = std::io::Error::new(std::io::ErrorKind::PermissionDenied, error);
+            OpenError::DataDir { path, reason }
         }
         // In the last three the tables are not deja's, or hold what deja's do not.
         Some(
@@ -174,6 +174,6 @@ fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
             | ErrorCode::ConstraintViolation,
         )
         | None => OpenError::Corrupt { path, reason: error.to_string() },
-        Some(_) => OpenError::Failed { path, source: Box::new(error) },
+        Some(_) => OpenError::Failed { path, reason: Box::new(error) },
     }
 }

@@ -36,7 +36,7 @@ impl Reserve {
     /// Takes the room, if it is there. Before the database is opened, which needs some of it.
     pub(super) fn take(directory: &Path) -> Result<Self, OpenError> {
         let path = directory.join("deja.reserve");
-        let unusable = |source| OpenError::DataDir { path: path.clone(), source };
+        let unusable = |reason| OpenError::DataDir { path: path.clone(), reason };
         let file = open_private(&path).map_err(unusable)?;
         let held = file.metadata().map_err(unusable)?.len() >= RESERVE;
         let mut reserve = Self { file, given_back: true, looked: Instant::now() };

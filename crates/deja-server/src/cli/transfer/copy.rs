@@ -242,7 +242,7 @@ impl Place {
         match path.try_exists() {
             Ok(true) => Ok(()),
             Ok(false) => anyhow::bail!("there is no database in {}", self.0.data_dir.display()),
-            Err(source) => Err(OpenError::DataDir { path, source }.into()),
+            Err(reason) => Err(OpenError::DataDir { path, reason }.into()),
         }
     }
 
