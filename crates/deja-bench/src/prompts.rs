@@ -1,5 +1,6 @@
 //! Prompts: entries, rewordings of them, and prompts that are like no other. About 16 tokens each.
 
+use deja_core::random::split_mix;
 use serde_json::json;
 
 use crate::parts::provider::MODEL;
@@ -78,17 +79,8 @@ pub(crate) fn unlike(number: usize) -> String {
     let words: Vec<&str> = WORDS.split_ascii_whitespace().collect();
     let mut state = number as u64;
     let drawn: Vec<&str> =
-        (0..12).map(|_| words[(random(&mut state) % words.len() as u64) as usize]).collect();
+        (0..12).map(|_| words[(split_mix(&mut state) % words.len() as u64) as usize]).collect();
     format!("{}?", drawn.join(" "))
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers in every run.
-pub(crate) fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The body of a query. `threshold` is deja's own if it is `None`.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use deja_core::embedding::{Embedded, Embedder as _, EmbedderId, Embedding};
+use deja_core::random::split_mix;
 use deja_embed::{LocalEmbedder, PoolConfig};
 use futures::{StreamExt as _, TryStreamExt as _};
 
@@ -44,14 +45,14 @@ impl Vectors {
     /// The vector of entry `number`. The same in every process.
     pub(crate) fn entry(&self, number: usize) -> Result<Embedding> {
         let mut state = number as u64;
-        let step = WIDEST * unit(prompts::random(&mut state));
+        let step = WIDEST * unit(split_mix(&mut state));
         self.around(number % self.centres.len(), step, &mut state)
     }
 
     /// Probe `number`, which is none of the entries.
     pub(crate) fn probe(&self, number: usize) -> Result<Embedding> {
         let mut state = !(number as u64);
-        let centre = prompts::random(&mut state) as usize % self.centres.len();
+        let centre = split_mix(&mut state) as usize % self.centres.len();
         self.around(centre, PROBE, &mut state)
     }
 
@@ -59,8 +60,7 @@ impl Vectors {
         let centre = self.centres.get(centre).context("no centre")?.as_slice();
         // Uniform in a cube of this size: a step of about that length, in no particular direction.
         let size = step * (12.0 / centre.len() as f32).sqrt();
-        let moved: Vec<f32> =
-            centre.iter().map(|c| c + size * (unit(prompts::random(state)) - 0.5)).collect();
+        let moved: Vec<f32> = centre.iter().map(|c| c + size * (unit(split_mix(state)) - 0.5)).collect();
         Ok(Embedding::new(moved)?)
     }
 }

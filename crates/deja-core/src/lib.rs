@@ -38,6 +38,7 @@ pub mod pricing;
 pub mod project;
 pub mod provider;
 pub mod quality;
+pub mod random;
 pub mod rate_limit;
 pub mod request_log;
 mod same_answer;

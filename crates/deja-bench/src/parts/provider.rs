@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use deja_core::random::split_mix;
 use futures::{StreamExt as _, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Collected, Full, StreamBody};
@@ -25,7 +26,7 @@ use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use super::completion::{CREATED, Completion, ID};
-use crate::{process, prompts};
+use crate::process;
 
 /// The model that the benchmarks ask. Any that deja routes to the OpenAI family would do.
 pub(crate) const MODEL: &str = "gpt-4o-mini";
@@ -94,7 +95,7 @@ impl Script {
     /// Tokens of the next answer.
     fn tokens(&self) -> u64 {
         let mut state = self.answers.fetch_add(1, Ordering::Relaxed);
-        self.shortest + prompts::random(&mut state) % (self.longest - self.shortest + 1)
+        self.shortest + split_mix(&mut state) % (self.longest - self.shortest + 1)
     }
 
     async fn whole(&self) -> Bytes {

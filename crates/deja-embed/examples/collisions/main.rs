@@ -9,6 +9,7 @@ use std::error::Error;
 use std::io::Write;
 
 use deja_core::embedding::{Embedded, Embedding};
+use deja_core::random::split_mix;
 use deja_embed::{Model, Session};
 use deja_guard::{Prompt, Strictness, judge};
 
@@ -32,16 +33,12 @@ const CANDIDATES: usize = 2_000;
 const THRESHOLDS: [f32; 5] = [0.75, 0.8, 0.85, 0.9, 0.95];
 const GUARDS: [Strictness; 2] = [Strictness::Standard, Strictness::Strict];
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the same draws each time.
+/// The same draws each time.
 struct Draws(u64);
 
 impl Draws {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
+        (split_mix(&mut self.0) % bound as u64) as usize
     }
 }
 

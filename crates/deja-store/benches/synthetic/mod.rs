@@ -11,31 +11,26 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::Project;
+use deja_core::random::split_mix;
 use deja_core::testing;
 
 const DIMENSION: usize = 384;
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
-/// SplitMix64.
+/// Numbers from a seed.
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn uniform(&mut self) -> f32 {
-        (self.bits() >> 40) as f32 / 16_777_216.0
+        (split_mix(&mut self.0) >> 40) as f32 / 16_777_216.0
     }
 
     /// About normal: the sum of eight uniform bytes.
     fn unit(&mut self) -> Vec<f32> {
         let mut values: Vec<f32> = (0..DIMENSION)
-            .map(|_| self.bits().to_le_bytes().iter().map(|byte| f32::from(*byte)).sum::<f32>() - 1020.0)
+            .map(|_| {
+                split_mix(&mut self.0).to_le_bytes().iter().map(|byte| f32::from(*byte)).sum::<f32>() - 1020.0
+            })
             .collect();
         let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
         for value in &mut values {

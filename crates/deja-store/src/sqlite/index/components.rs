@@ -161,9 +161,9 @@ fn put<T: Copy>(list: &mut Vec<T>, at: usize, one: &[T]) {
 mod tests {
     use deja_core::embedding::Embedding;
 
-    use super::super::sketch::split_mix;
     use super::super::vector::Vector;
     use super::*;
+    use deja_core::random::split_mix;
 
     fn unit(random: &mut u64, dimension: usize) -> Vec<f32> {
         let values: Vec<f64> =

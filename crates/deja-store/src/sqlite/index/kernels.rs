@@ -197,7 +197,7 @@ pub(super) mod tests {
 
     fn noise(seed: u64) -> impl Iterator<Item = u64> {
         let mut state = seed;
-        std::iter::repeat_with(move || super::super::sketch::split_mix(&mut state))
+        std::iter::repeat_with(move || deja_core::random::split_mix(&mut state))
     }
 
     #[test]

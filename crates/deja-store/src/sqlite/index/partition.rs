@@ -179,9 +179,9 @@ mod tests {
     use deja_core::embedding::Embedding;
     use deja_core::id::EntryId;
 
-    use super::super::sketch::split_mix;
     use super::super::{Found, Target, settled};
     use super::*;
+    use deja_core::random::split_mix;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
     const DIMENSION: usize = 384;

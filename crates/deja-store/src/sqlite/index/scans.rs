@@ -143,8 +143,7 @@ mod tests {
 
     fn embedding(number: u64) -> Embedding {
         let mut state = number;
-        let values =
-            (0..64).map(|_| (super::super::sketch::split_mix(&mut state) >> 40) as f32 - 8_388_608.0);
+        let values = (0..64).map(|_| (deja_core::random::split_mix(&mut state) >> 40) as f32 - 8_388_608.0);
         Embedding::new(values.collect::<Vec<_>>()).unwrap()
     }
 

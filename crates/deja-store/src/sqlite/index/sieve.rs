@@ -192,7 +192,9 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sketch::{Sketcher, split_mix};
+    use deja_core::random::split_mix;
+
+    use super::super::sketch::Sketcher;
     use super::*;
 
     const COSINES: [f64; 5] = [0.5, 0.75, 0.85, 0.95, 0.999];

@@ -5,6 +5,8 @@
 //! transforms (Andoni et al. 2015), with a shuffle between them, because the dimension need not be a power of two.
 //! What two sketches say of the angle between their vectors: [`super::sieve`].
 
+use deja_core::random::split_mix;
+
 use super::sieve::Sieve;
 use super::sift::HEAD;
 
@@ -131,13 +133,4 @@ fn hadamard(values: &mut [f32]) {
         }
         half *= 2;
     }
-}
-
-/// The SplitMix64 generator (Steele et al. 2014).
-pub(super) fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

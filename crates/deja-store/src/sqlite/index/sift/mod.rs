@@ -236,9 +236,9 @@ fn others(
 #[cfg(test)]
 mod tests {
     use super::super::kernels::tests::levels;
-    use super::super::sketch::split_mix;
     use super::super::sketches::Sketches;
     use super::*;
+    use deja_core::random::split_mix;
 
     fn noise(seed: u64) -> impl Iterator<Item = u64> {
         let mut state = seed;
