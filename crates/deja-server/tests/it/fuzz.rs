@@ -13,6 +13,10 @@ const SEED: u64 = 0xf0_0001;
 const THREADS: u64 = 2;
 const REQUESTS: usize = 20_000;
 
+/// Names of members, and some that are near them.
+const NAMES: [&str; 9] =
+    ["prompt", "model", "context", "similarity_threshold", "include_debug", "prompts", "model\u{0}", "x", ""];
+
 /// An operation of the document, with a body that it takes.
 pub struct Operation {
     method: String,
@@ -81,9 +85,8 @@ pub fn any_value(random: &mut Random, depth: usize) -> Value {
         7 => json!(random.pick(&["gpt-4o-mini", "claude-haiku-4-5", "gemini-2.5-flash", "gpt-"])),
         8 => (0..random.below(4)).map(|_| any_value(random, depth + 1)).collect(),
         _ => {
-            let names = ["prompt", "model", "context", "similarity_threshold", "include_debug", "x", ""];
             let members: Map<String, Value> = (0..random.below(4))
-                .map(|_| ((random.pick(&names)).to_owned(), any_value(random, depth + 1)))
+                .map(|_| ((random.pick(&NAMES)).to_owned(), any_value(random, depth + 1)))
                 .collect();
             Value::Object(members)
         }
@@ -94,18 +97,7 @@ pub fn any_value(random: &mut Random, depth: usize) -> Value {
 fn body(random: &mut Random, valid: &Value) -> Vec<u8> {
     let mut value = valid.clone();
     for _ in 0..random.below(4) {
-        if let Some(members) = value.as_object_mut() {
-            let names: Vec<String> = members.keys().cloned().collect();
-            let Some(name) = names.get(random.below(names.len().max(1))) else { break };
-            match random.below(4) {
-                0 => drop(members.remove(name)),
-                1 => drop(members.insert(
-                    format!("{name}{}", random.pick(&["", " ", "s", "\u{0}"])),
-                    any_value(random, 0),
-                )),
-                _ => drop(members.insert(name.clone(), any_value(random, 0))),
-            }
-        }
+        random.change(&mut value, &NAMES, |random| any_value(random, 0));
     }
     if random.one_in(6) {
         value = any_value(random, 0);

@@ -70,46 +70,16 @@ fn places() -> Vec<(String, Value)> {
     places
 }
 
-/// Changes one member, somewhere in `value`.
-fn change(random: &mut Random, value: &mut Value) {
-    let deeper = random.below(3) > 0;
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            let name = members.keys().nth(random.below(members.len())).cloned().unwrap();
-            if deeper && members[&name].is_object() | members[&name].is_array() {
-                return change(random, &mut members[&name]);
-            }
-            match random.below(5) {
-                0 => drop(members.remove(&name)),
-                1 => {
-                    let known = [
-                        "stream", "tools", "n", "temperature", "store", "system", "seed", "metadata", "x", "",
-                    ];
-                    members.insert(random.pick(&known).to_owned(), any_value(random, 0));
-                }
-                2 => members.insert(name, json!(1e300)).map_or((), drop),
-                _ => drop(members.insert(name, any_value(random, 0))),
-            }
-        }
-        Value::Array(items) if !items.is_empty() => {
-            let at = random.below(items.len());
-            if deeper {
-                return change(random, &mut items[at]);
-            }
-            match random.below(3) {
-                0 => drop(items.remove(at)),
-                1 => items.push(items[at].clone()),
-                _ => items[at] = any_value(random, 0),
-            }
-        }
-        other => *other = any_value(random, 0),
-    }
-}
+/// Names of members that some format knows, and others.
+const NAMES: [&str; 10] =
+    ["stream", "tools", "n", "temperature", "store", "system", "seed", "metadata", "x", ""];
 
 /// The bytes of a body near one that is taken.
 fn body(random: &mut Random, valid: &Value) -> Vec<u8> {
     let mut value = valid.clone();
-    (0..random.below(4)).for_each(|_| change(random, &mut value));
+    for _ in 0..random.below(4) {
+        random.change(&mut value, &NAMES, |random| any_value(random, 0));
+    }
     let mut bytes = value.to_string().into_bytes();
     if random.one_in(6) && !bytes.is_empty() {
         let at = random.below(bytes.len());

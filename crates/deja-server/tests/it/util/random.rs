@@ -1,4 +1,7 @@
-//! Reproducible randomness: SplitMix64 (Steele, Lea, Flood 2014). Tests print the seed when they fail.
+//! Reproducible randomness. Tests print the seed when they fail.
+
+use deja_core::random::split_mix;
+use serde_json::Value;
 
 /// A generator.
 #[derive(Clone, Debug)]
@@ -12,11 +15,7 @@ impl Random {
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     /// A number below `bound`.
@@ -32,6 +31,33 @@ impl Random {
     /// One of `choices`.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
+    }
+
+    /// Changes or removes a value somewhere in `value`, or adds one there. A new value is one of `any`, and a new member has one of
+    /// `names`.
+    pub fn change(&mut self, value: &mut Value, names: &[&str], any: fn(&mut Self) -> Value) {
+        let descends = !self.one_in(4);
+        match value {
+            Value::Object(members) if !members.is_empty() && descends => {
+                let name = members.keys().nth(self.below(members.len())).cloned().unwrap_or_default();
+                if self.one_in(6) {
+                    members.remove(&name);
+                } else {
+                    self.change(&mut members[&name], names, any);
+                }
+            }
+            Value::Array(items) if !items.is_empty() && descends => {
+                let at = self.below(items.len());
+                if self.one_in(6) {
+                    items.remove(at);
+                } else {
+                    self.change(&mut items[at], names, any);
+                }
+            }
+            Value::Object(members) => drop(members.insert(self.pick(names).to_owned(), any(self))),
+            Value::Array(items) => items.push(any(self)),
+            value => *value = any(self),
+        }
     }
 
     /// Changes, removes, adds, cuts off or repeats bytes of a JSON text, so many times.

@@ -105,6 +105,12 @@ fn plain(wire: Wire, model: &str, text: &str) -> Value {
     super::question(path, model, text, false)
 }
 
+/// Names of members, and texts that mean something in one place or another.
+const TEXTS: [&str; 14] = [
+    "", "type", "text", "role", "content", "parts", "model", "stream", "n", "id", "tools", "new", "\u{e9}",
+    "cache_control",
+];
+
 fn any_value(random: &mut Random) -> Value {
     match random.below(9) {
         0 => Value::Null,
@@ -122,36 +128,7 @@ fn any_value(random: &mut Random) -> Value {
 }
 
 fn any_text(random: &mut Random) -> &'static str {
-    random.pick(&[
-        "", "type", "text", "role", "content", "parts", "model", "stream", "n", "id", "tools", "new",
-        "\u{e9}", "cache_control",
-    ])
-}
-
-/// Changes one value somewhere.
-fn change(random: &mut Random, value: &mut Value) {
-    let descends = !random.one_in(4);
-    match value {
-        Value::Object(members) if !members.is_empty() && descends => {
-            let name = members.keys().nth(random.below(members.len())).cloned().unwrap_or_default();
-            if random.one_in(6) {
-                members.remove(&name);
-            } else if let Some(value) = members.get_mut(&name) {
-                change(random, value);
-            }
-        }
-        Value::Array(items) if !items.is_empty() && descends => {
-            let at = random.below(items.len());
-            if random.one_in(6) {
-                items.remove(at);
-            } else {
-                change(random, &mut items[at]);
-            }
-        }
-        Value::Object(members) => drop(members.insert(any_text(random).into(), any_value(random))),
-        Value::Array(items) => items.push(any_value(random)),
-        value => *value = any_value(random),
-    }
+    random.pick(&TEXTS)
 }
 
 /// The bytes of a body: of JSON, and then what no serialiser writes.
@@ -198,7 +175,7 @@ fn make(random: &mut Random, wire: Wire, key: &str) -> Vec<u8> {
         value["stream"] = json!(true);
     }
     for _ in 0..random.below(4) {
-        change(random, &mut value);
+        random.change(&mut value, &TEXTS, any_value);
     }
     let mut path = address(path, random.one_in(2));
     if wire == Wire::Gemini && random.one_in(4) {
