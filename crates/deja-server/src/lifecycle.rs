@@ -128,7 +128,7 @@ impl Server {
         let (engine, book) = (wired.app.engine().clone(), wired.prices.book.clone());
         // What is answered while the server stops is counted, too.
         background.spawn(jobs::counts::flush(engine.clone(), cut.clone()));
-        background.spawn(observe(engine, book, wired.metrics.clone(), collected, stop.clone()));
+        background.spawn(observe(engine, book, collected, stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
         Ok(Self { wired, address, config, leaving, stop, cut, listeners, background, upstream })
@@ -282,7 +282,6 @@ async fn entries_by_project(store: &dyn Store) -> Result<BTreeMap<String, u64>, 
 async fn observe(
     engine: Engine,
     prices: Arc<deja_core::pricing::PriceBook>,
-    metrics: Arc<Metrics>,
     collected: Option<PrometheusHandle>,
     stop: CancellationToken,
 ) {
@@ -292,12 +291,7 @@ async fn observe(
         if let Some(collected) = &collected {
             telemetry::merge_samples(collected);
         }
-        let last = stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none();
-        let shed = metrics.take_shed();
-        if shed > 0 {
-            tracing::warn!(requests = shed, "refused: there was too much to do");
-        }
-        if last {
+        if stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none() {
             return;
         }
     }

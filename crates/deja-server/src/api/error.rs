@@ -110,7 +110,8 @@ impl ApiError {
     }
 
     /// Logs what the client is not told. The one place where failures of requests are logged. That a provider is down was
-    /// said when it began; while storage is down, a line every few seconds says so and for how many requests.
+    /// said when it began; while storage is down or there is too much to do, a line every few seconds says so and for how many
+    /// requests.
     pub(super) fn log(&self) {
         match self {
             Self::Provider { code, cause, .. } => {
@@ -120,6 +121,12 @@ impl ApiError {
                 static LINE: LogThrottle = LogThrottle::new();
                 if let Some(requests) = LINE.turn() {
                     tracing::error!(error.code = "unavailable", requests, "refused: {cause}");
+                }
+            }
+            Self::Overloaded => {
+                static LINE: LogThrottle = LogThrottle::new();
+                if let Some(requests) = LINE.turn() {
+                    tracing::warn!(requests, "refused: there was too much to do");
                 }
             }
             Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),

@@ -28,8 +28,6 @@ pub struct Metrics {
     search: Histogram,
     embedding: Histogram,
     upstream: Histogram,
-    /// Refused for too much to do, since somebody last asked.
-    shed: AtomicU64,
 }
 
 /// What is counted by project. Kept here, since a recorder never forgets a counter.
@@ -83,17 +81,11 @@ impl Default for Metrics {
             search: histogram!(SEARCH_SECONDS),
             embedding: histogram!(EMBEDDING_SECONDS),
             upstream: histogram!(UPSTREAM_SECONDS),
-            shed: AtomicU64::new(0),
         }
     }
 }
 
 impl Metrics {
-    /// Requests since the last call that were refused because there was too much to do.
-    pub fn take_shed(&self) -> u64 {
-        self.shed.swap(0, Relaxed)
-    }
-
     fn count(&self, slug: &str, counted: &UsageEvent<'_>) {
         let projects = self.projects.read();
         if let Some(project) = projects.get(slug) {
@@ -142,10 +134,7 @@ impl Listener for Metrics {
         self.count(caller.project.slug.as_str(), counted);
         match ended {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => self.answered(counted.outcome, reply),
-            Ended::Failed(QueryError::Overloaded, _) => {
-                counter!(SHED).increment(1);
-                self.shed.fetch_add(1, Relaxed);
-            }
+            Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
             Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
         }
     }

@@ -232,11 +232,11 @@ fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     assert_eq!(tenant.ask_for("How can I reset my password?")["cache_hit"], true);
     drop(waiting);
     deja.stop();
-    // One line says how many there were, or a few lines; none of them is about one request.
+    // The first of them is told at once, and then at most every five seconds how many there were.
     let log = deja.log();
     assert!(!log.contains("request failed"), "{log}");
     let told = log.lines().filter(|line| line.contains("refused: there was too much to do"));
     let told: Vec<u32> =
         told.filter_map(|line| line.rsplit("requests=").next()?.trim().parse().ok()).collect();
-    assert_eq!(told.iter().sum::<u32>(), refused, "{log}");
+    assert!(told.first() == Some(&1) && told.iter().sum::<u32>() <= refused, "{log}");
 }
