@@ -1,56 +1,56 @@
-//! Who asks is known though nothing can be written: a session and a token are read, and their use is noted if it can be.
+//! Use cases of operators: who asks, what they may change, and what is stored then.
 
-use std::num::NonZeroUsize;
+mod access;
+mod keys;
+mod operators;
+mod prices;
+mod projects;
+mod providers;
+
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use deja_core::admin::keys::Expiry;
 use deja_core::admin::projects::NewProject;
-use deja_core::admin::tokens::Shown;
-use deja_core::admin::{
-    Acting, Admin, AdminError, PasswordHasher, Prices, SecretSealer, cache, operators, projects, sessions,
-    tokens,
-};
-use deja_core::audit::Actor;
+use deja_core::admin::providers::NewProvider;
+use deja_core::admin::{Acting, Admin, AdminError, Hidden, PasswordHasher, Prices, SecretSealer};
 use deja_core::clock::Clock;
 use deja_core::id::SystemEntropy;
-use deja_core::operator::{Invite, PasswordHash, PlainToken, Purpose, Role};
+use deja_core::operator::PasswordHash;
 use deja_core::pricing::{PriceBook, PriceList};
 use deja_core::project::Tier;
-use deja_core::store::{Audit as _, EntryFilter, Invites as _};
-use deja_core::testing::{ManualClock, change};
-use secrecy::{SecretSlice, SecretString};
+use deja_core::provider::ProviderKind;
+use deja_core::testing::ManualClock;
+use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 
 use crate::store::OddStore;
 
-/// Nothing here is sealed, and no price is looked up.
-struct Nothing;
+/// Keeps secrets and passwords as they are, and has the compiled-in prices.
+struct Plain;
 
-impl SecretSealer for Nothing {
-    fn seal(&self, _: &[u8], _: &[u8]) -> Result<Vec<u8>, AdminError> {
-        Err(AdminError::Failed("no sealer".into()))
+impl SecretSealer for Plain {
+    fn seal(&self, plaintext: &[u8], binding: &[u8]) -> Result<Vec<u8>, AdminError> {
+        Ok([binding, plaintext].concat())
     }
 
-    fn open(&self, _: &[u8], _: &[u8]) -> Result<SecretSlice<u8>, AdminError> {
-        Err(AdminError::Failed("no sealer".into()))
-    }
-}
-
-#[async_trait]
-impl PasswordHasher for Nothing {
-    async fn hash(&self, _: SecretString) -> Result<PasswordHash, AdminError> {
-        Ok(PasswordHash::from_phc("none"))
-    }
-
-    async fn verify(&self, _: SecretString, _: Option<PasswordHash>) -> Result<bool, AdminError> {
-        Ok(false)
+    fn open(&self, sealed: &[u8], binding: &[u8]) -> Result<SecretSlice<u8>, AdminError> {
+        let opened = sealed.strip_prefix(binding).map(|plaintext| plaintext.to_vec().into());
+        opened.ok_or_else(|| AdminError::Failed("sealed for something else".into()))
     }
 }
 
 #[async_trait]
-impl Prices for Nothing {
+impl PasswordHasher for Plain {
+    async fn hash(&self, password: SecretString) -> Result<PasswordHash, AdminError> {
+        Ok(PasswordHash::from_phc(password.expose_secret()))
+    }
+
+    async fn verify(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, AdminError> {
+        Ok(hash.is_some_and(|hash| hash.as_phc() == password.expose_secret()))
+    }
+}
+
+#[async_trait]
+impl Prices for Plain {
     fn current(&self) -> Arc<PriceList> {
         PriceBook::compiled_in().current()
     }
@@ -73,11 +73,11 @@ pub fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
         store: store.clone(),
         clock: clock.clone(),
         entropy: Arc::new(SystemEntropy),
-        sealer: Arc::new(Nothing),
-        passwords: Arc::new(Nothing),
-        prices: Arc::new(Nothing),
-        url_check: |_, _| Err("no URL".into()),
-        public_url: String::new(),
+        sealer: Arc::new(Plain),
+        passwords: Arc::new(Plain),
+        prices: Arc::new(Plain),
+        url_check: |url, _| url.parse().map_err(|_| "no URL".into()),
+        public_url: "https://deja.example".into(),
         readings: Arc::new(deja_core::cache::Readings::new(|_: &str, _: &str| None)),
         embedder: None,
         providers: None,
@@ -86,113 +86,28 @@ pub fn over(store: &Arc<OddStore>, clock: &Arc<ManualClock>) -> Admin {
     }
 }
 
-#[tokio::test]
-async fn the_use_of_a_token_is_noted_once_a_minute_until_it_ends() {
+fn world() -> (Arc<OddStore>, Arc<ManualClock>, Admin) {
     let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
     let admin = over(&store, &clock);
-    let by = admin.acting(Actor::Cli);
-    operators::create(&by, "ada@example.com", None, "a password that is long".into()).await.unwrap();
-    let until = Some(Expiry::In(600));
-    let token = tokens::create(&by, "ada@example.com", "ci", until).await.unwrap().plain;
-    tokens::create(&by, "ada@example.com", "other", until).await.unwrap();
-    let made = clock.now();
-    // Seconds after it was made: when it is used, and what is noted then.
-    for (at, noted) in [(5, 5), (64, 5), (65, 65), (100, 65), (599, 599), (660, 599)] {
-        clock.set(made.plus(Duration::from_secs(at)));
-        let shown = tokens::find(&admin, &token).await.unwrap();
-        assert_eq!(matches!(shown, Shown::Of(_)), at < 600, "{at}: {shown:?}");
-        let listed = tokens::list(&by, "ada@example.com").await.unwrap();
-        let last_used = |name: &str| listed.iter().find(|token| token.name == name).unwrap().last_used;
-        assert_eq!(last_used("ci"), Some(made.plus(Duration::from_secs(noted))), "{at}");
-        assert_eq!(last_used("other"), None);
+    (store, clock, admin)
+}
+
+fn named(name: &str) -> NewProject {
+    NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None }
+}
+
+async fn project(by: &Acting<'_>, name: &str) -> String {
+    deja_core::admin::projects::create(by, named(name)).await.unwrap().slug.to_string()
+}
+
+fn provider(project: &str, url: &str) -> NewProvider {
+    NewProvider {
+        project: project.into(),
+        name: "house".into(),
+        kind: ProviderKind::Anthropic,
+        base_url: url.into(),
+        models: vec!["m".into(), "m".into()],
+        secret: Some(Hidden::from("hush\n".to_owned())),
+        allow_private: false,
     }
-}
-
-#[tokio::test]
-async fn who_asks_is_known_though_their_use_cannot_be_noted() {
-    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
-    let admin = over(&store, &clock);
-    let by = admin.acting(Actor::Cli);
-    let ada =
-        operators::create(&by, "ada@example.com", None, "a password that is long".into()).await.unwrap();
-    let cookie = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
-    let token = tokens::create(&by, "ada@example.com", "ci", None).await.unwrap().plain;
-    clock.advance(Duration::from_mins(2));
-    store.fail_touch.store(true, Ordering::SeqCst);
-    let (_, who) = sessions::find(&admin, &cookie).await.unwrap().unwrap();
-    assert_eq!(who, ada);
-    assert!(matches!(tokens::find(&admin, &token).await.unwrap(), Shown::Of(who) if who == ada));
-}
-
-async fn make_two_owners(by: &Acting<'_>) {
-    for email in ["boss@example.com", "fired@example.com"] {
-        operators::create(by, email, Some(Role::Owner), "a password that is long".into()).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn who_was_read_before_being_disabled_or_made_a_member_changes_nothing_for_owners() {
-    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
-    let admin = over(&store, &clock);
-    let by = admin.acting(Actor::Cli);
-    make_two_owners(&by).await;
-    let listed = operators::list(&by).await.unwrap();
-    let fired = listed.iter().find(|operator| operator.email.as_str() == "fired@example.com").unwrap();
-    let early = admin.acting_for(fired);
-    for (role, disabled, refused) in
-        [(None, Some(true), AdminError::Disabled), (Some(Role::Member), Some(false), AdminError::OwnersOnly)]
-    {
-        operators::set(&by, "fired@example.com", role, disabled).await.unwrap();
-        let back = operators::set(&early, "fired@example.com", Some(Role::Owner), Some(false)).await;
-        assert_eq!(back.unwrap_err(), refused);
-        let link = operators::invite(&early, "friend@example.com", Some(Role::Owner)).await;
-        assert_eq!(link.unwrap_err(), refused);
-        let link = operators::reset_password(&early, "boss@example.com").await;
-        assert_eq!(link.unwrap_err(), refused);
-    }
-    assert_eq!(store.invites(clock.now()).await.unwrap(), []);
-}
-
-#[tokio::test]
-async fn a_link_that_was_stored_after_its_maker_was_disabled_does_not_work() {
-    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
-    let admin = over(&store, &clock);
-    let by = admin.acting(Actor::Cli);
-    make_two_owners(&by).await;
-    let fired = operators::set(&by, "fired@example.com", None, Some(true)).await.unwrap();
-    let token = PlainToken::generate(&SystemEntropy).unwrap();
-    let friend = "friend@example.com".parse().unwrap();
-    let invite = Invite {
-        token: token.hash(),
-        purpose: Purpose::Join { role: Role::Owner, email: Some(friend) },
-        created_by: Some(fired.id),
-        created: clock.now(),
-        expires: clock.now().plus(Duration::from_hours(1)),
-    };
-    store.create_invite(&invite, &change()).await.unwrap();
-    let accept = || operators::accept(&admin, &token, "", "a password that is long".into());
-    assert!(matches!(accept().await, Err(AdminError::NotFound(_))));
-    operators::set(&by, "fired@example.com", None, Some(false)).await.unwrap();
-    assert_eq!(accept().await.unwrap().role, Role::Owner);
-}
-
-#[tokio::test]
-async fn what_cannot_be_counted_in_time_is_purged_all_the_same() {
-    let (store, clock) = (Arc::new(OddStore::default()), Arc::new(ManualClock::default()));
-    let admin = over(&store, &clock);
-    let by = admin.acting(Actor::Cli);
-    let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
-    let shop = projects::create(&by, new).await.unwrap();
-    store.fail_count.store(true, Ordering::SeqCst);
-    let filter = EntryFilter { model: Some("m".into()), ..EntryFilter::default() };
-    assert_eq!(cache::purge(&by, "shop", &filter).await.unwrap(), 0);
-    let changes = store.changes(Some(shop.id), None, NonZeroUsize::MIN).await.unwrap();
-    assert_eq!(
-        (&*changes[0].change.action, &*changes[0].change.detail),
-        ("cache.purge", "model m; not counted")
-    );
-    assert!(cache::may_have_purged(&changes[0].change.detail, "m", None));
-    // The search by text would not end in time either.
-    let filter = EntryFilter { text: Some("text".into()), ..filter };
-    assert!(cache::purge(&by, "shop", &filter).await.is_err());
 }

@@ -233,6 +233,7 @@ impl SecretSealer for Vault {
 #[cfg(test)]
 mod tests {
     use deja_core::id::SystemEntropy;
+    use deja_core::testing::MemoryStore;
     use proptest::prelude::*;
 
     use std::fs;
@@ -299,6 +300,14 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, "half").unwrap();
         assert!(matches!(key(), Err(VaultError::NotAKey(_))));
+    }
+
+    #[tokio::test]
+    async fn a_wrong_master_key_is_noticed() {
+        let store = MemoryStore::new();
+        vault(1).verify(&*store).await.unwrap();
+        vault(1).verify(&*store).await.unwrap();
+        assert!(matches!(vault(2).verify(&*store).await, Err(VaultError::WrongKey)));
     }
 
     proptest! {
