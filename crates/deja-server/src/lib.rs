@@ -1,10 +1,10 @@
 //! The server of deja: the API, the command line, the settings and what joins the other crates. The binary
 //! `deja` is [`cli::main`].
 
-pub mod admin;
 pub mod api;
 pub mod auth;
 pub mod cli;
+pub mod commands;
 pub mod config;
 pub mod console;
 mod descriptors;

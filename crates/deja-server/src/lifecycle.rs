@@ -21,8 +21,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::socket::OwnDirectory;
 use crate::api::error::ApiError;
+use crate::commands::socket::OwnDirectory;
 use crate::config::{Config, ConnectionSettings};
 use crate::descriptors;
 use crate::format::to_second;

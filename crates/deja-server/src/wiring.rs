@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::admin::Admin;
+use deja_core::cache::Readings;
 use deja_core::clock::SystemClock;
 use deja_core::embedding::Embedder;
 use deja_core::engine::{CallLimits, Engine, Parts, RecordLimits};
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
-use deja_embed::{LocalEmbedder, PoolConfig};
+use deja_embed::{LocalEmbedder, PairReader, PoolConfig};
 use deja_providers::{
     BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, SpanSender, TokenCounter,
 };
@@ -17,12 +18,12 @@ use deja_store::{OpenError, StoreSettings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin;
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
 use crate::feeds::prices::PriceFeed;
 use crate::feeds::providers::ProviderDirectory;
 use crate::readiness::Readiness;
+use crate::secrets::passwords::Passwords;
 use crate::secrets::vault::Vault;
 use crate::state::{App, RequestLimits};
 use crate::telemetry::Metrics;
@@ -85,7 +86,7 @@ pub async fn wire(
     )?;
     let providers = Arc::new(ProviderDirectory::new(registry, store.clone(), vault.clone()));
     let metrics = Arc::new(Metrics::default());
-    let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
+    let admin = admin(store.clone(), vault.clone(), prices.clone(), &config.public_url);
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),
@@ -129,6 +130,27 @@ pub async fn wire(
         Arc::new(Admin { embedder: Some(embedder.id().clone()), providers: Some(providers), ..admin });
     let console = Console::new(admin.clone(), app.clone(), vault, config.trusted_proxies.clone());
     Ok(Components { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
+}
+
+/// What use cases work with, over these parts and the machine's clock and random bytes.
+pub fn admin(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_url: &str) -> Admin {
+    Admin {
+        store,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        sealer: Arc::new(vault),
+        passwords: Arc::new(Passwords::new(Arc::new(SystemEntropy))),
+        prices,
+        url_check: |url, allow_private| {
+            deja_providers::check_url(url, allow_private).map_err(|error| error.to_string())
+        },
+        public_url: public_url.to_owned(),
+        readings: Arc::new(Readings::new(PairReader::default())),
+        embedder: None,
+        providers: None,
+        imported: Arc::default(),
+        changes: tokio::sync::Mutex::default(),
+    }
 }
 
 /// The store, once no command has it.

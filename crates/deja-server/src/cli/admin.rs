@@ -14,7 +14,7 @@ use super::args::{
     SecretFrom, Sure, TokenTask,
 };
 use super::{print, reach, transfer, unless_stopped};
-use crate::admin::{Command, ContextFilter, Reply};
+use crate::commands::{Command, ContextFilter, Reply};
 use crate::config::Config;
 use crate::lifecycle::Signals;
 

@@ -8,7 +8,7 @@ use deja_core::admin::Hidden;
 use serde::Serialize;
 
 use super::transfer::unexpected;
-use crate::admin::{
+use crate::commands::{
     AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
     ProviderView, RatesView, Reply, TokenView, TotalsView,
 };

@@ -10,11 +10,11 @@ use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
 use deja_store::{OpenError, StoreSettings};
 
-use crate::admin::{self, Command, Reply, execute, socket};
+use crate::commands::{Command, Reply, execute, socket};
 use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::vault::Vault;
-use crate::wiring::{LOCK_PAUSE, LOCK_TRIES};
+use crate::wiring::{self, LOCK_PAUSE, LOCK_TRIES};
 
 /// How often, and after how long, a server is tried again that went away: it reads all of its store before it answers.
 const RESTART_TRIES: u32 = 600;
@@ -131,7 +131,7 @@ async fn admin_over(
     let key = config.master_key.as_ref();
     let vault = Vault::load(key, settings, Arc::new(SystemEntropy), &*store, super::say).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
-    Ok(admin::over(store, vault, prices, &config.public_url))
+    Ok(wiring::admin(store, vault, prices, &config.public_url))
 }
 
 /// One reader is enough, and no answer is read twice. The schema is left to `deja serve` and `deja db migrate`: servers of the

@@ -13,7 +13,7 @@ use super::print::{as_json, clean, percent, table};
 use super::reach::Reach;
 use super::transfer::unexpected;
 use super::{Interrupted, unless_stopped};
-use crate::admin::{Command, EstimateView, PointView, Reply, TuneView};
+use crate::commands::{Command, EstimateView, PointView, Reply, TuneView};
 use crate::config::Config;
 use crate::format::amount;
 use crate::lifecycle::Signals;

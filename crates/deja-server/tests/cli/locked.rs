@@ -11,9 +11,10 @@ use std::time::Duration;
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
-use deja_server::admin::{self, socket};
+use deja_server::commands::socket;
 use deja_server::feeds::prices::PriceFeed;
 use deja_server::secrets::vault::Vault;
+use deja_server::wiring;
 use deja_store::StoreSettings;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -57,7 +58,7 @@ fn serve_as(
     let vault =
         runtime.block_on(Vault::load(None, &settings, Arc::new(SystemEntropy), &**store, |_| {})).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-    let admin = admin::over(store.clone(), vault, prices, "https://deja.example");
+    let admin = wiring::admin(store.clone(), vault, prices, "https://deja.example");
     let stop = CancellationToken::new();
     let _context = runtime.enter();
     let socket = socket::OwnDirectory::take(&data).unwrap().listen().unwrap();

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
-use deja_server::admin::socket;
+use deja_server::commands::socket;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use axum::http::Request;
 use deja_core::admin::transfer::{self, Batch, Imported, Open, line};
 use deja_core::cache::{Frame, Kind, Parameters};
 use deja_core::operator::Role;
-use deja_server::admin::{Command, NotEmbeddedView, Reply, execute};
+use deja_server::commands::{Command, NotEmbeddedView, Reply, execute};
 
 use crate::util::World;
 

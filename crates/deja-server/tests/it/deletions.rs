@@ -35,7 +35,7 @@ fn admin(store: &Arc<dyn Store>) -> Admin {
     let key = MasterKey::parse(&"ab".repeat(32).into()).unwrap();
     let vault = Vault::new(&key, Arc::new(SystemEntropy));
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-    deja_server::admin::over(Arc::clone(store), vault, prices, "https://deja.example")
+    deja_server::wiring::admin(Arc::clone(store), vault, prices, "https://deja.example")
 }
 
 async fn new_key(by: &Acting<'_>, slug: &str) -> Result<KeyHash, AdminError> {

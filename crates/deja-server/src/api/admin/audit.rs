@@ -9,7 +9,7 @@ use super::List;
 use super::caller::{Caller, Query};
 use super::openapi::Refused;
 use super::refusal::Refusal;
-use crate::admin::AuditView;
+use crate::commands::AuditView;
 
 /// Which rows.
 #[derive(Deserialize, IntoParams)]

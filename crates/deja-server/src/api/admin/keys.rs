@@ -12,7 +12,7 @@ use super::List;
 use super::caller::{Caller, Path, Sent};
 use super::openapi::Refused;
 use super::refusal::Refusal;
-use crate::admin::KeyView;
+use crate::commands::KeyView;
 
 /// The project's keys, oldest first
 #[utoipa::path(

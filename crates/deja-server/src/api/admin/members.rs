@@ -11,7 +11,7 @@ use super::List;
 use super::caller::{Caller, Path, Sent};
 use super::openapi::Refused;
 use super::refusal::Refusal;
-use crate::admin::MemberView;
+use crate::commands::MemberView;
 
 /// The project's members, by address
 ///

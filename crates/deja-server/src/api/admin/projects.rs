@@ -15,7 +15,7 @@ use super::List;
 use super::caller::{Caller, Path, Sent, given};
 use super::openapi::Refused;
 use super::refusal::Refusal;
-use crate::admin::ProjectView;
+use crate::commands::ProjectView;
 
 /// The projects that the operator has a rank in, with what each did in the last 7 days
 #[utoipa::path(

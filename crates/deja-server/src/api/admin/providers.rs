@@ -13,7 +13,7 @@ use super::List;
 use super::caller::{Caller, Path, Sent, given};
 use super::openapi::Refused;
 use super::refusal::Refusal;
-use crate::admin::ProviderView;
+use crate::commands::ProviderView;
 
 /// The project's own providers
 #[utoipa::path(

@@ -17,7 +17,6 @@ use super::import::{Bad, Sink};
 use super::pages::Pages;
 use super::summary::named;
 use super::{index, progress};
-use crate::admin;
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
 use crate::cli::{Interrupted, unless_stopped};
@@ -25,6 +24,7 @@ use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
 use crate::lifecycle::Signals;
 use crate::secrets::vault::{self, Vault, VaultError};
+use crate::wiring;
 
 mod changes;
 mod people;
@@ -151,7 +151,7 @@ async fn copy_all(
 
     let over = |store: &Arc<dyn Store>| {
         let prices = Arc::new(PriceFeed::open(None, &config.data_dir));
-        admin::over(store.clone(), vault.clone(), prices, &config.public_url)
+        wiring::admin(store.clone(), vault.clone(), prices, &config.public_url)
     };
     let mut reads = Reach::here(config, over(source));
     let mut writes = Reach::here(config, over(target));

@@ -6,9 +6,9 @@ use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{Cursor, Head, Record};
 use deja_core::quality::SamplePlace;
 
-use crate::admin::{CacheView, Command, Reply};
 use crate::cli::args::Exported;
 use crate::cli::reach::Reach;
+use crate::commands::{CacheView, Command, Reply};
 
 /// A place in a project.
 #[derive(Clone)]

@@ -28,7 +28,7 @@ use crate::secrets::vault::MasterKey;
 fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
     let key = MasterKey::parse(&"ab".repeat(32).into()).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-    admin::over(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
+    wiring::admin(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
 }
 
 fn person(number: u8, role: Role) -> Operator {

@@ -1,22 +1,27 @@
 //! Commands, over the reference store and through the socket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::admin::Admin;
 use deja_core::admin::projects::NewProject;
 use deja_core::audit::Actor;
+use deja_core::id::SystemEntropy;
 use deja_core::project::Tier;
 use deja_core::testing::MemoryStore;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::secrets::vault::MasterKey;
+use crate::feeds::prices::PriceFeed;
+use crate::secrets::vault::{MasterKey, Vault};
+use crate::wiring;
 
 fn admin() -> Admin {
     let key = MasterKey::parse(&SecretString::from("ab".repeat(32))).unwrap();
     let vault = Vault::new(&key, Arc::new(SystemEntropy));
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-    over(MemoryStore::new(), vault, prices, "https://deja.example")
+    wiring::admin(MemoryStore::new(), vault, prices, "https://deja.example")
 }
 
 #[tokio::test]

@@ -7,16 +7,11 @@ mod reply;
 pub mod socket;
 mod tune;
 
-use std::sync::Arc;
-
 use deja_core::admin::{
-    Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, members, operators, prices, projects,
-    providers, quality, second_factor, tokens, transfer,
+    Acting, AdminError, Hidden, audit, cache, judging, keys, members, operators, prices, projects, providers,
+    quality, second_factor, tokens, transfer,
 };
-use deja_core::cache::Readings;
-use deja_core::clock::SystemClock;
-use deja_core::id::SystemEntropy;
-use deja_core::store::{EntryFilter, Store};
+use deja_core::store::EntryFilter;
 
 pub use command::{Command, ContextFilter};
 pub use reply::{
@@ -24,33 +19,6 @@ pub use reply::{
     PriceView, ProjectView, ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
 pub use tune::{EstimateView, PointView, SettingView, TuneView};
-
-use deja_embed::PairReader;
-
-use crate::feeds::prices::PriceFeed;
-use crate::secrets::passwords::Passwords;
-use crate::secrets::vault::Vault;
-
-/// What use cases work with, over these parts and the machine's clock and random bytes.
-pub fn over(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_url: &str) -> Admin {
-    Admin {
-        store,
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy),
-        sealer: Arc::new(vault),
-        passwords: Arc::new(Passwords::new(Arc::new(SystemEntropy))),
-        prices,
-        url_check: |url, allow_private| {
-            deja_providers::check_url(url, allow_private).map_err(|error| error.to_string())
-        },
-        public_url: public_url.to_owned(),
-        readings: Arc::new(Readings::new(PairReader::default())),
-        embedder: None,
-        providers: None,
-        imported: Arc::default(),
-        changes: tokio::sync::Mutex::default(),
-    }
-}
 
 /// Does what `command` says. What it changes is durable when this returns, and holds for the very next request.
 pub async fn execute(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError> {
