@@ -18,7 +18,9 @@ use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach, Watch};
 use crate::engine::forward::calls_tools;
 use crate::engine::relay::Answered;
 use crate::engine::search::Near;
-use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace};
+use crate::engine::{
+    Cause, Cost, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace,
+};
 use crate::money::NanoUsd;
 use crate::provider::Route;
 use crate::store::{Admission, OwnProviders};
@@ -455,10 +457,8 @@ impl Engine {
         fresh: &Fresh,
         spent: NanoUsd,
     ) -> Reply {
-        let bought = &fresh.bought.answer;
-        let (tokens, estimated) = (bought.input_tokens, bought.tokens_estimated);
-        let mut cost = self.cost(&caller.project, &query.model, &fresh.bought, tokens, estimated);
-        cost.amount = spent;
+        let list_price = self.list_price(&caller.project, &query.model, &fresh.bought.answer);
+        let cost = Cost { amount: spent, ..list_price };
         let source = Source::Provider(fresh.stored);
         Reply { entry: fresh.entry.clone(), source, cost, trace: Trace::default() }
     }

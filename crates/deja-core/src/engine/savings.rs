@@ -8,7 +8,7 @@ use crate::engine::{Engine, Query};
 use crate::money::NanoUsd;
 use crate::pricing::{PriceOrigin, Priced, price_for};
 use crate::project::Project;
-use crate::provider::{Route, TokenUsage};
+use crate::provider::{Route, TokenCount, TokenUsage};
 use crate::store::Admission;
 
 /// Tokens of a call and what they cost.
@@ -27,11 +27,17 @@ pub struct Cost {
 }
 
 impl Cost {
-    fn of(answer: &Answer, input_tokens: u64, estimated: bool, priced: Option<Priced>) -> Self {
+    fn of(answer: &Answer, input: TokenCount, priced: Option<Priced>) -> Self {
+        let TokenCount { tokens: input_tokens, estimated } = input;
         let output_tokens = answer.output_tokens;
         let amount = priced.as_ref().map_or(NanoUsd::ZERO, |p| p.price.cost(input_tokens, output_tokens));
         Self { input_tokens, output_tokens, estimated, price: priced.map(|p| p.origin), amount }
     }
+}
+
+/// The input tokens of the call that wrote `answer`.
+const fn reported(answer: &Answer) -> TokenCount {
+    TokenCount { tokens: answer.input_tokens, estimated: answer.tokens_estimated }
 }
 
 impl Engine {
@@ -47,19 +53,21 @@ impl Engine {
     ) -> Cost {
         let (project, entry) = (&caller.project, hit.entry());
         let answer = &entry.answer;
-        let (input_tokens, estimated) = if hit.is_exact() {
-            (answer.input_tokens, answer.tokens_estimated)
+        let input = if hit.is_exact() {
+            reported(answer)
         } else if query.wire.is_some() {
             let asked = self.tokens.text(query, query.prompt.clone()).await;
             let stored = self.tokens.text(query, entry.prompt.clone()).await;
-            let estimated = asked.estimated || stored.estimated || answer.tokens_estimated;
-            (answer.input_tokens.saturating_sub(stored.tokens).saturating_add(asked.tokens), estimated)
+            TokenCount {
+                tokens: answer.input_tokens.saturating_sub(stored.tokens).saturating_add(asked.tokens),
+                estimated: asked.estimated || stored.estimated || answer.tokens_estimated,
+            }
         } else {
             let counted = self.tokens.input(scope, query).await;
-            (counted.tokens, counted.estimated || answer.tokens_estimated)
+            TokenCount { estimated: counted.estimated || answer.tokens_estimated, ..counted }
         };
         if entry.model == query.model {
-            return self.cost(project, &query.model, entry, input_tokens, estimated);
+            return self.cost(project, &query.model, answer, input);
         }
         // Another model wrote the answer. Its provider would not have been asked.
         let route = self.parts.providers.route(caller, &query.model, query.endpoint()).await;
@@ -69,20 +77,16 @@ impl Engine {
             Ok(Route::Unsupported) | Err(_) => &answer.provider,
         };
         let priced = price_for(&project.settings, &self.parts.prices.current(), provider, None, &query.model);
-        Cost::of(answer, input_tokens, estimated, priced)
+        Cost::of(answer, input, priced)
     }
 
-    /// The list price of the call that wrote `entry`.
-    pub(super) fn cost(
-        &self,
-        project: &Project,
-        asked_model: &str,
-        entry: &Entry,
-        input_tokens: u64,
-        estimated: bool,
-    ) -> Cost {
-        let priced = self.price(project, asked_model, &entry.answer);
-        Cost::of(&entry.answer, input_tokens, estimated, priced)
+    /// The list price of the call that wrote `answer`.
+    pub(super) fn list_price(&self, project: &Project, asked_model: &str, answer: &Answer) -> Cost {
+        self.cost(project, asked_model, answer, reported(answer))
+    }
+
+    fn cost(&self, project: &Project, asked_model: &str, answer: &Answer, input: TokenCount) -> Cost {
+        Cost::of(answer, input, self.price(project, asked_model, answer))
     }
 
     /// The provider's price of the call that wrote `entry`, which had these tokens.
