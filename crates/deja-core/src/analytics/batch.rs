@@ -67,7 +67,7 @@ struct Counted {
 }
 
 /// What happened since the last write, added up. Bounded by the keys, models, contexts and entries in use, models
-/// and contexts by [`super::MAX_NAMES_PER_HOUR`] besides; where nothing can be written for hours, by a fixed number
+/// and contexts by [`MAX_NAMES_PER_HOUR`](super::names::MAX_NAMES_PER_HOUR) besides; where nothing can be written for hours, by a fixed number
 /// of each.
 #[derive(Clone, Debug, Default)]
 pub struct UsageBatch {
@@ -270,9 +270,8 @@ mod tests {
     use deja_wire::Wire;
 
     use super::*;
-    use crate::analytics::{
-        MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS, Placed, RefusedFor, SurfaceTotals, Totals,
-    };
+    use crate::analytics::names::MAX_NAMES_PER_HOUR;
+    use crate::analytics::{MAX_REFUSED_PER_HOUR, OTHER_MODELS, Placed, RefusedFor, SurfaceTotals, Totals};
     use crate::cache::{Frame, Kind, Parameters, Scope};
 
     fn event<'a>(model: &'a str, context: Option<&'a str>, seconds: i64) -> UsageEvent<'a> {

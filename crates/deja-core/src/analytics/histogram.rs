@@ -9,11 +9,11 @@ use crate::embedding::Similarity;
 
 /// Two buckets for each doubling: bucket `i` begins at 16 microseconds times the square root of 2 to the `i`. The
 /// first takes all below, the last (from 190 seconds) all above.
-pub const LATENCY_BUCKETS: usize = 48;
+const LATENCY_BUCKETS: usize = 48;
 /// Buckets of 0.02 over 0..=1.
 pub const SIMILARITY_BUCKETS: usize = 50;
 /// Buckets of all distributions, and of what is counted of each wire format.
-pub const BUCKETS: usize = SEMANTIC + LATENCY_BUCKETS;
+const BUCKETS: usize = SEMANTIC + LATENCY_BUCKETS;
 
 const STREAMS: usize = 2 * LATENCY_BUCKETS + 2 * SIMILARITY_BUCKETS;
 const WIRES: usize = STREAMS + LATENCY_BUCKETS;
@@ -75,7 +75,7 @@ impl Distribution {
 }
 
 /// Where latency bucket `bucket` begins; for [`LATENCY_BUCKETS`], where the last one ends.
-pub fn latency_bound(bucket: usize) -> Duration {
+fn latency_bound(bucket: usize) -> Duration {
     Duration::from_secs_f64(FIRST_BOUND_SECONDS * 2f64.powf(bucket as f64 / 2.0))
 }
 
@@ -86,7 +86,7 @@ fn latency_bucket(latency: Duration) -> usize {
 }
 
 /// The bucket of a similarity, out of [`SIMILARITY_BUCKETS`].
-pub fn similarity_bucket(similarity: Similarity) -> usize {
+pub(crate) fn similarity_bucket(similarity: Similarity) -> usize {
     // The bucket that begins nearest, unless the similarity lies below its bound. Compared at f32, as a threshold is, so
     // that 0.9 falls where 0.9 begins.
     let nearest = (similarity.get() * SIMILARITY_BUCKETS as f32).round();

@@ -23,11 +23,9 @@ use crate::money::NanoUsd;
 use crate::words::{UnknownWord, words};
 
 pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
-pub use histogram::{
-    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, WireOutcome, latency_bound,
-    quantile, similarity_bucket,
-};
-pub use names::{ContextKey, MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS};
+pub(crate) use histogram::similarity_bucket;
+pub use histogram::{Distribution, Histograms, SIMILARITY_BUCKETS, WireOutcome, quantile};
+pub use names::{ContextKey, MAX_REFUSED_PER_HOUR, OTHER_MODELS};
 pub use rollup::{Dimension, Rollup, RollupKey, Slice, Step, SurfaceTotals, Totals};
 pub use scopes::Cause;
 

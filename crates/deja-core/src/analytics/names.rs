@@ -11,7 +11,7 @@ use crate::id::ProjectId;
 
 /// Contexts, and models, of a project that are told apart in one hour. What comes later in the hour is counted as
 /// "other" until the next one begins.
-pub const MAX_NAMES_PER_HOUR: usize = 64;
+pub(super) const MAX_NAMES_PER_HOUR: usize = 64;
 
 /// Models of a project that are told apart in one hour though requests for them were refused: they may be any word of a
 /// client's, and take no place of those that answer.
