@@ -149,7 +149,7 @@ pub async fn show(by: &Acting<'_>, slug: &str) -> Result<(Project, Totals), Admi
 }
 
 /// Refuses the project's requests from now on, or takes them again; for the project's owners.
-pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
+pub async fn set_suspended(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
     let action = if suspended { "project.suspend" } else { "project.resume" };
     change(by, slug, Rank::Owner, action, |_, project| {
         project.suspended = suspended;

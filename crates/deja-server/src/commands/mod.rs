@@ -26,10 +26,10 @@ pub async fn execute(by: &Acting<'_>, command: Command) -> Result<Reply, AdminEr
         Command::ProjectCreate(new) => Reply::Project(projects::create(by, new).await?.into()),
         Command::ProjectList => Reply::Projects(views(projects::list(by).await?)),
         Command::ProjectSuspend { project } => {
-            Reply::Project(projects::suspend(by, &project, true).await?.into())
+            Reply::Project(projects::set_suspended(by, &project, true).await?.into())
         }
         Command::ProjectResume { project } => {
-            Reply::Project(projects::suspend(by, &project, false).await?.into())
+            Reply::Project(projects::set_suspended(by, &project, false).await?.into())
         }
         Command::ProjectSet { project, patch } => {
             Reply::Project(projects::set(by, &project, patch).await?.into())

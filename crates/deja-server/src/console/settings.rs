@@ -442,7 +442,7 @@ pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Fo
         "active" => (false, "The project is active again."),
         _ => return Err(ConsoleError::bad_field()),
     };
-    let done = projects::suspend(&visit.acting(), &slug, suspended).await;
+    let done = projects::set_suspended(&visit.acting(), &slug, suspended).await;
     visit.done(&place, done, good)
 }
 

@@ -46,7 +46,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     );
     assert!(page.one("#result p").contains("Nobody serves this model: a query gets 400"), "{}", page.text());
     // So is everything in a project that is suspended.
-    projects::suspend(&world.acting(), "furnished", true).await.unwrap();
+    projects::set_suspended(&world.acting(), "furnished", true).await.unwrap();
     let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
     assert_eq!(
         (page.one("#result h2"), page.one("#result .badge")),
@@ -56,7 +56,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     let request = [("model", "gpt-4o-mini"), ("threshold", "0.9"), ("question", "What?"), ("ask", "cache")];
     let page = member.post("/console/p/furnished/playground/chat", &request).await;
     assert_eq!(page.one("title"), "The project is suspended · Playground: chat · Furnished · deja");
-    projects::suspend(&world.acting(), "furnished", false).await.unwrap();
+    projects::set_suspended(&world.acting(), "furnished", false).await.unwrap();
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
     for (at, field, told) in [(0, "prompt", "Type a prompt"), (1, "model", "Name a model")] {
         let mut empty = form("0.9");

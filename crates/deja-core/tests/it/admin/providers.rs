@@ -115,10 +115,10 @@ async fn what_is_so_already_leaves_no_row() {
     let by = admin.acting(Actor::Cli);
     let slug = project(&by, "a").await;
     providers::add(&by, provider(&slug, "https://llm.example.com/v1")).await.unwrap();
-    projects::suspend(&by, &slug, true).await.unwrap();
+    projects::set_suspended(&by, &slug, true).await.unwrap();
     let rows = async || audit::list(&by, None, 100).await.unwrap().len();
     let before = rows().await;
-    projects::suspend(&by, &slug, true).await.unwrap();
+    projects::set_suspended(&by, &slug, true).await.unwrap();
     let same = ProjectPatch { name: Some("a".into()), tier: Some(Tier::Free), ..ProjectPatch::default() };
     projects::set(&by, &slug, same).await.unwrap();
     let same = ProviderPatch {

@@ -215,7 +215,7 @@ pub(super) async fn state(
     Sent(put): Sent<Put>,
 ) -> Result<Json<ProjectView>, Refusal> {
     let suspended = matches!(put.state, State::Suspended);
-    Ok(Json(projects::suspend(&caller.acting(), &slug, suspended).await?.into()))
+    Ok(Json(projects::set_suspended(&caller.acting(), &slug, suspended).await?.into()))
 }
 
 /// Delete a project with its keys, cache, providers and counts

@@ -84,7 +84,7 @@ async fn a_copy_that_is_repeated_takes_away_what_the_source_took_away() {
     assert_eq!(target.rank(project.id, eve.id).await.unwrap(), Some(Rank::Owner));
 
     keys::revoke(&theirs, &key.id.to_string(), None).await.unwrap();
-    projects::suspend(&theirs, "shop", true).await.unwrap();
+    projects::set_suspended(&theirs, "shop", true).await.unwrap();
     source.set_rank(project.id, eve.id, Rank::Viewer, &change()).await.unwrap();
     operators::set(&theirs, bob.email.as_str(), Some(Role::Member), Some(true)).await.unwrap();
     let factor =
@@ -287,13 +287,13 @@ async fn whoever_changed_a_project_last_has_the_word() {
     };
     projects::set(&theirs, "shop", patch).await.unwrap();
     prices::set(&theirs, "shop", "m", 1.0, 2.0).await.unwrap();
-    projects::suspend(&theirs, "shop", true).await.unwrap();
+    projects::set_suspended(&theirs, "shop", true).await.unwrap();
     let both_are_equal = async || {
         again(&source, &target).await;
         assert_eq!(target.projects().await.unwrap(), source.projects().await.unwrap());
     };
     both_are_equal().await;
-    projects::suspend(&theirs, "shop", false).await.unwrap();
+    projects::set_suspended(&theirs, "shop", false).await.unwrap();
     prices::unset(&theirs, "shop", "m").await.unwrap();
     both_are_equal().await;
     // A purge of the source changes nothing of the project itself.
@@ -306,7 +306,7 @@ async fn whoever_changed_a_project_last_has_the_word() {
     // What is set in the target later stays, and what is set in the source after that comes over again.
     let set = |name: &str| ProjectPatch { name: Some(name.into()), ..ProjectPatch::default() };
     projects::set(&by, "shop", set("Ours")).await.unwrap();
-    projects::suspend(&by, "shop", true).await.unwrap();
+    projects::set_suspended(&by, "shop", true).await.unwrap();
     again(&source, &target).await;
     let there = target.project("shop").await.unwrap().unwrap();
     assert!(there.suspended && there.name == "Ours");
