@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::analytics::Surface;
 use crate::api_key::KeyHash;
 use crate::engine::count::Ended;
-use crate::engine::{Engine, Looked, NotAllowed};
+use crate::engine::{Engine, LookedAhead, NotAllowed};
 use crate::project::Project;
 use crate::rate_limit::Decision;
 use crate::store::{Admission, Door, LookUp, StoreError};
@@ -19,7 +19,7 @@ pub struct Admitted {
     /// The decision of the rate limiter.
     pub limit: Decision,
     /// What the admission looked up, if it did.
-    pub looked: Option<Looked>,
+    pub looked: Option<LookedAhead>,
 }
 
 /// Why a request may not go on.
@@ -41,7 +41,7 @@ impl Engine {
     /// The project that the bearer of a key will likely be admitted to, by which a look-up during admission is prepared. `None`
     /// if such a look-up saves nothing, if the key was not admitted lately, or if the project called `slug` is another one.
     pub fn guess(&self, key: &KeyHash, slug: Option<&str>) -> Option<Arc<Project>> {
-        self.guesses.get(key).filter(|project| open(project, slug).is_ok())
+        self.admitted_projects.get(key).filter(|project| open(project, slug).is_ok())
     }
 
     /// Admits the bearer of a key to the project of the key, which has to be the one called `slug` if that is given. The
@@ -60,12 +60,12 @@ impl Engine {
             (Some(ahead), Some(wanted)) => {
                 let admitted = ahead.admit_and_look_up(key, &wanted, at).await;
                 let (door, found) = admitted.map_err(NotAdmitted::Store)?;
-                (door, Some(Looked { wanted, found, at, began, took: began.elapsed() }))
+                (door, Some(LookedAhead { wanted, found, at, began, took: began.elapsed() }))
             }
             _ => (store.admit_within_limit(key, at).await.map_err(NotAdmitted::Store)?, None),
         };
         let let_in = self.let_in(door, slug, surface, request);
-        self.guesses.learn(key, let_in.as_ref().ok().map(|(caller, _)| &caller.project));
+        self.admitted_projects.learn(key, let_in.as_ref().ok().map(|(caller, _)| &caller.project));
         let (caller, limit) = let_in?;
         Ok(Admitted { caller, limit, looked })
     }

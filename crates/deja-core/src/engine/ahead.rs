@@ -19,7 +19,7 @@ const REMEMBERED: u64 = 4096;
 
 /// The result of a look-up made during admission.
 #[derive(Debug)]
-pub struct Looked {
+pub struct LookedAhead {
     pub(super) wanted: LookUp,
     pub(super) found: Found,
     /// When it was made: entries may expire since.
@@ -30,9 +30,9 @@ pub struct Looked {
 }
 
 /// The projects of keys, each as it was when the key was last let in.
-pub(super) struct Guesses(Option<Cache<KeyHash, Arc<Project>>>);
+pub(super) struct AdmittedProjects(Option<Cache<KeyHash, Arc<Project>>>);
 
-impl Guesses {
+impl AdmittedProjects {
     /// None are kept where nothing is looked up ahead.
     pub(super) fn new(looks_ahead: bool) -> Self {
         Self(looks_ahead.then(|| Cache::new(REMEMBERED)))
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn so_many_keys_are_remembered_and_no_more() {
-        let (guesses, project) = (Guesses::new(true), Arc::new(mine()));
+        let (admitted, project) = (AdmittedProjects::new(true), Arc::new(mine()));
         for number in 0..3 * REMEMBERED {
             let mut hash = [0; 32];
             hash[..8].copy_from_slice(&number.to_be_bytes());
-            guesses.learn(&KeyHash(hash), Some(&project));
+            admitted.learn(&KeyHash(hash), Some(&project));
         }
-        let projects = guesses.0.as_ref().unwrap();
+        let projects = admitted.0.as_ref().unwrap();
         projects.run_pending_tasks();
         assert_eq!(projects.entry_count(), REMEMBERED);
     }
@@ -77,13 +77,13 @@ mod tests {
         let (one, key) = (mine(), KeyHash([7; 32]));
         let other = Project { suspended: true, ..one.clone() };
         for (looks_ahead, learned) in [(true, [&one, &other, &one]), (false, [&one; 3])] {
-            let guesses = Guesses::new(looks_ahead);
+            let admitted = AdmittedProjects::new(looks_ahead);
             for project in learned {
-                guesses.learn(&key, Some(&Arc::new(project.clone())));
-                assert_eq!(guesses.get(&key).as_deref(), looks_ahead.then_some(project));
+                admitted.learn(&key, Some(&Arc::new(project.clone())));
+                assert_eq!(admitted.get(&key).as_deref(), looks_ahead.then_some(project));
             }
-            guesses.learn(&key, None);
-            assert_eq!(guesses.get(&key), None);
+            admitted.learn(&key, None);
+            assert_eq!(admitted.get(&key), None);
         }
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Ended<'a> {
 
 /// What is known of a query while it is answered.
 #[derive(Default)]
-pub(super) struct Course {
+pub(super) struct QueryProgress {
     pub trace: Trace,
     /// The end of the call that it began and waits for; `None` if the call counts it.
     pub leads: Option<BoxFuture<'static, Option<Completed>>>,
@@ -96,7 +96,7 @@ pub(super) struct Counting<'a> {
     caller: &'a Admission,
     query: Arc<Query>,
     started: Instant,
-    pub course: Course,
+    pub progress: QueryProgress,
     is_counted: bool,
     /// That of the query's span. It is not current when the query is dropped with its connection.
     context: Context,
@@ -109,14 +109,14 @@ impl<'a> Counting<'a> {
         query: &Arc<Query>,
         started: Instant,
     ) -> Self {
-        let (query, course) = (Arc::clone(query), Course::default());
-        Self { engine, caller, query, started, course, is_counted: false, context: Context::current() }
+        let (query, progress) = (Arc::clone(query), QueryProgress::default());
+        Self { engine, caller, query, started, progress, is_counted: false, context: Context::current() }
     }
 
     /// Counts the query with its end. A provider's answer that is `unsent`, or what came of it, is paid for all the same.
     pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>, unsent: Option<&Reply>) {
         self.is_counted = true;
-        match (answered, self.course.leads.take()) {
+        match (answered, self.progress.leads.take()) {
             (Err(late), Some(call)) => self.count_after(call, Some(late.clone())),
             (answered, _) => self.count(answered, unsent.filter(|reply| !reply.is_hit())),
         }
@@ -130,13 +130,13 @@ impl<'a> Counting<'a> {
     /// Counts the query now.
     fn count(&self, answered: Result<&Reply, &QueryError>, part: Option<&Reply>) {
         let ended = Ended::of(&self.query, answered, part);
-        self.engine.count_ended(self.caller, &self.query, self.started, ended, self.course.trace.opinion);
+        self.engine.count_ended(self.caller, &self.query, self.started, ended, self.progress.trace.opinion);
     }
 
     /// Counts the query when its call has ended: with the error that it got if it was `late`, else with the end of the call.
     fn count_after(&self, call: BoxFuture<'static, Option<Completed>>, late: Option<QueryError>) {
         let (engine, caller) = (self.engine.clone(), self.caller.clone());
-        let (query, started, mut trace) = (Arc::clone(&self.query), self.started, self.course.trace);
+        let (query, started, mut trace) = (Arc::clone(&self.query), self.started, self.progress.trace);
         let counting = async move {
             let Some(completed) = call.await else { return };
             trace.total = started.elapsed();
@@ -170,7 +170,7 @@ impl Drop for Counting<'_> {
             return;
         }
         let _current = self.context.clone().attach();
-        match self.course.leads.take() {
+        match self.progress.leads.take() {
             Some(call) => self.count_after(call, None),
             None => self.count(Err(&QueryError::Unfinished), None),
         }

@@ -13,9 +13,9 @@ use crate::store::{Admission, NewLabel, StoreError};
 const KNOWN_AFTER: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Which answer is meant.
+/// Which answer feedback is about.
 #[derive(Clone, Copy, Debug)]
-pub enum Meant<'a> {
+pub enum FeedbackTarget<'a> {
     /// What the request of this name was answered with.
     Request(&'a str),
     /// The answer of an entry to a prompt.
@@ -38,7 +38,7 @@ pub struct Feedback<'a> {
 
 /// The entry that feedback was about, and its effect.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard {
+pub struct FeedbackEffect {
     /// The entry.
     pub entry: EntryId,
     /// Whether the entry had answered or was refused.
@@ -77,17 +77,17 @@ impl Engine {
     pub async fn feedback(
         &self,
         caller: &Admission,
-        meant: Meant<'_>,
+        target: FeedbackTarget<'_>,
         feedback: Feedback<'_>,
-    ) -> Result<Heard, FeedbackError> {
+    ) -> Result<FeedbackEffect, FeedbackError> {
         let project = caller.project.id;
-        let (answered, vector) = match meant {
-            Meant::Request(name) => {
+        let (answered, vector) = match target {
+            FeedbackTarget::Request(name) => {
                 let answered = self.answered(project, name).await?;
                 let vector = self.vector_of(project, &answered.asked).await?;
                 (answered, vector)
             }
-            Meant::Pair { entry, asked } => {
+            FeedbackTarget::Pair { entry, asked } => {
                 let (answered, vector) = self.pair(project, entry, asked).await?;
                 (answered, Some(vector))
             }
@@ -111,7 +111,7 @@ impl Engine {
             .of(entry.to_string())
             .how(format!("similarity {:.3}", similarity.get()));
         let labelled = self.label(project, label, &change).await?;
-        Ok(Heard { entry: *entry, met: *met, labelled: labelled.ok_or(FeedbackError::Unknown)? })
+        Ok(FeedbackEffect { entry: *entry, met: *met, labelled: labelled.ok_or(FeedbackError::Unknown)? })
     }
 
     /// Keeps what a person says of an entry and a prompt, and does what follows from it. `None` if there is no such entry.

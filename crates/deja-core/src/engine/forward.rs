@@ -24,7 +24,7 @@ use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader, ended_early};
 use crate::engine::live::{END, Head, ReplayBuffer};
-use crate::engine::relay::Wired;
+use crate::engine::relay::WireQuery;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::id::ProjectId;
@@ -54,7 +54,7 @@ enum Read {
 
 /// How an answer came.
 #[derive(Clone, Copy)]
-struct Came {
+struct Received {
     streamed: bool,
     bytes: usize,
     /// The time from the request to its last byte.
@@ -67,7 +67,7 @@ impl Engine {
         &self,
         leader: &Leader,
         call: &Call,
-        wired: &Wired,
+        wired: &WireQuery,
         claim: Option<&Claim<'_>>,
     ) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
@@ -106,7 +106,7 @@ impl Engine {
             ended = read(body, &buffer, marked, &mut patience, &mut bytes) => ended,
             never = unshared => never,
         };
-        let came = Came { streamed, bytes, time: timed.end() };
+        let came = Received { streamed, bytes, time: timed.end() };
         upstream.end();
         let landed = match &ended {
             Read::Broken(error) => {
@@ -152,9 +152,9 @@ impl Engine {
     async fn land(
         &self,
         call: &Call,
-        wired: &Wired,
+        wired: &WireQuery,
         buffer: &ReplayBuffer,
-        came: Came,
+        came: Received,
         claim: Option<&Claim<'_>>,
         upstream: &Upstream,
     ) -> Result<Fresh, QueryError> {
@@ -198,9 +198,9 @@ impl Engine {
     async fn part(
         &self,
         call: &Call,
-        wired: &Wired,
+        wired: &WireQuery,
         buffer: &ReplayBuffer,
-        came: Came,
+        came: Received,
         cut: bool,
     ) -> Option<Fresh> {
         if buffer.head.status != 200 {
@@ -252,7 +252,7 @@ impl Drop for CountOnDrop<'_> {
 impl Partial {
     /// Of an answer that no model wrote, or that is whole, the tokens that it tells. Embeddings that tell none have cost their
     /// request; an answer that counts tokens has bought none.
-    async fn read_usage(wired: &Wired, buffer: &ReplayBuffer) -> Option<Self> {
+    async fn read_usage(wired: &WireQuery, buffer: &ReplayBuffer) -> Option<Self> {
         let endpoint = wired.forward.endpoint;
         let body = buffer.whole().unwrap_or_else(|| buffer.ends());
         let told = reading_answer(buffer.project, body, move |body| {
@@ -264,7 +264,7 @@ impl Partial {
         Some(Self { completion, why: NotStored::NotRecorded, beginning: None })
     }
 
-    async fn read(wired: &Wired, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+    async fn read(wired: &WireQuery, buffer: &ReplayBuffer, came: Received) -> Option<Self> {
         let wire = wired.forward.endpoint.wire();
         let Some((body, room)) = whole(buffer).await else {
             return Self::read_ends(wire, buffer, came).await;
@@ -280,7 +280,7 @@ impl Partial {
     }
 
     /// Of an answer that was too long, its tokens, or else its beginning.
-    async fn read_ends(wire: Wire, buffer: &ReplayBuffer, came: Came) -> Option<Self> {
+    async fn read_ends(wire: Wire, buffer: &ReplayBuffer, came: Received) -> Option<Self> {
         let (ends, why) = (buffer.ends(), NotStored::NotRecorded);
         let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
         if told.is_some() {
@@ -307,7 +307,7 @@ fn keeps_calls(call: &Call) -> bool {
 }
 
 /// Whether the answer of an entry, with its record, calls tools. Then it answers the very same request only.
-pub(super) async fn calls_tools(project: ProjectId, wired: &Wired, entry: &Entry) -> bool {
+pub(super) async fn calls_tools(project: ProjectId, wired: &WireQuery, entry: &Entry) -> bool {
     let (wire, body) = (wired.forward.endpoint.wire(), entry.answer.record.clone().unwrap_or_default());
     let read = reading_answer(project, body, move |body| record(wire, false, body)).await;
     read.is_some_and(|read| read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls))
@@ -431,7 +431,7 @@ impl<'a> Patience<'a> {
     fn new(
         leader: &'a Leader,
         call: &Call,
-        wired: &Wired,
+        wired: &WireQuery,
         timeout: Duration,
         cut: &'a CancellationToken,
     ) -> Self {

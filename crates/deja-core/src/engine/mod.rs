@@ -46,15 +46,15 @@ use crate::shares::Shares;
 use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
-pub use ahead::Looked;
+pub use ahead::LookedAhead;
 pub use circuit::ProviderDown;
 pub use count::{Ended, Listener};
 pub use error::{Cause, NotAllowed, QueryError};
-pub use feedback::{Feedback, FeedbackError, Heard, Meant};
+pub use feedback::{Feedback, FeedbackEffect, FeedbackError, FeedbackTarget};
 pub use live::{Live, RecordLimits};
 pub use opinion::{Opinion, Said};
 pub use preview::{Neighbour, Preview};
-pub use relay::{Control, Relay, Relayed, Wired};
+pub use relay::{Control, Relay, Relayed, WireQuery};
 pub use reply::{Query, Reply, Source, Trace};
 pub use sample::NearMiss;
 pub use savings::Cost;
@@ -113,7 +113,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Engine {
     parts: Arc<Parts>,
-    guesses: Arc<ahead::Guesses>,
+    admitted_projects: Arc<ahead::AdmittedProjects>,
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
     /// Places for calls to providers.
@@ -135,7 +135,7 @@ impl Engine {
     /// An engine over `parts`. Its background work runs on `tasks`, so that shutdown can wait for it.
     pub fn new(parts: Parts, tasks: TaskTracker) -> Self {
         Self {
-            guesses: Arc::new(ahead::Guesses::new(parts.store.looks_ahead().is_some())),
+            admitted_projects: Arc::new(ahead::AdmittedProjects::new(parts.store.looks_ahead().is_some())),
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
             slots: Arc::new(Shares::new(parts.calls.all, parts.calls.each)),

@@ -13,13 +13,13 @@ use crate::analytics::{RefusedFor, Surface};
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::count::{Counting, Course, Ended};
+use crate::engine::count::{Counting, Ended, QueryProgress};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach, Watch};
 use crate::engine::forward::calls_tools;
 use crate::engine::relay::Answered;
 use crate::engine::search::Near;
 use crate::engine::{
-    Cause, Cost, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace,
+    Cause, Cost, Engine, LookedAhead, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace,
 };
 use crate::money::NanoUsd;
 use crate::provider::Route;
@@ -32,7 +32,7 @@ impl Engine {
     /// query without it is counted as failed.
     pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         caller: &Admission,
         request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
@@ -73,7 +73,7 @@ impl Engine {
     /// `written` says.
     pub(super) async fn query_after(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         caller: &Admission,
         query: Query,
         written: impl FnOnce(&Reply) -> usize,
@@ -82,9 +82,9 @@ impl Engine {
         let query = Arc::new(query);
         let mut counting = Counting::new(self, caller, &query, started);
         // A flight that is under way goes on: its answer is paid for.
-        let answering = self.answer(looked, caller, &query, started, &mut counting.course);
+        let answering = self.answer(looked, caller, &query, started, &mut counting.progress);
         let answered = timeout(self.parts.query_timeout, answering).await;
-        let trace = Trace { total: started.elapsed(), ..counting.course.trace };
+        let trace = Trace { total: started.elapsed(), ..counting.progress.trace };
         let (answered, unsent) = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => {
                 let reply = Reply { trace, ..reply };
@@ -97,7 +97,7 @@ impl Engine {
                 (Err(QueryError::Internal("an answer in a wire format".into())), None)
             }
             Err(error) => {
-                let part = counting.course.part.take();
+                let part = counting.progress.part.take();
                 (Err(error), part.map(|part| Reply { trace, ..part }))
             }
         };
@@ -108,11 +108,11 @@ impl Engine {
     /// The path of every request for an answer, of deja's own API and of the wire formats.
     pub(super) async fn answer(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         caller: &Admission,
         query: &Arc<Query>,
         started: Instant,
-        course: &mut Course,
+        progress: &mut QueryProgress,
     ) -> Result<Answered, QueryError> {
         let project = &caller.project;
         if project.suspended {
@@ -123,22 +123,22 @@ impl Engine {
         }
         let (scope, prompt_hash) = (query.scope(project), query.hash());
 
-        course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
+        progress.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
         // The entry of the same prompt: no embedding needed.
-        let trace = &mut course.trace;
+        let trace = &mut progress.trace;
         if let Some(answered) = self.answer_of_same(looked, caller, query, &scope, prompt_hash, trace).await?
         {
             return Ok(answered);
         }
         // In a box: it has kilobytes, which an exact hit would move from place to place for nothing.
-        Box::pin(self.answer_of_similar_or_provider(caller, query, &scope, prompt_hash, started, course))
+        Box::pin(self.answer_of_similar_or_provider(caller, query, &scope, prompt_hash, started, progress))
             .await
     }
 
     /// The answer of the entry of the same prompt, if there is one. `looked` is what the admission looked up.
     async fn answer_of_same(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         caller: &Admission,
         query: &Arc<Query>,
         scope: &Scope,
@@ -162,13 +162,13 @@ impl Engine {
         scope: &Scope,
         prompt_hash: PromptHash,
         started: Instant,
-        course: &mut Course,
+        progress: &mut QueryProgress,
     ) -> Result<Answered, QueryError> {
         let project = &caller.project;
         let (mut providers, mut reach) = (caller.providers, Reach::Similar);
         loop {
             // The entry of a similar prompt.
-            let trace = &mut course.trace;
+            let trace = &mut progress.trace;
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             // A judge for each search: it reads so many pairs of prompts and no more.
             let judge = self.judge(query, project);
@@ -207,12 +207,12 @@ impl Engine {
                 near,
                 uncertain: found.uncertain,
             };
-            if let Some(answered) = self.take_part(caller, call, reach, course).await? {
+            if let Some(answered) = self.take_part(caller, call, reach, progress).await? {
                 return Ok(answered);
             }
             reach = reach.narrower();
             providers = self.still_serves(caller, query).await?;
-            let trace = &mut course.trace;
+            let trace = &mut progress.trace;
             if let Some(answered) =
                 self.answer_of_same(None, caller, query, scope, prompt_hash, trace).await?
             {
@@ -282,7 +282,7 @@ impl Engine {
         caller: &Admission,
         call: Call,
         reach: Reach,
-        course: &mut Course,
+        progress: &mut QueryProgress,
     ) -> Result<Option<Answered>, QueryError> {
         let (query, scope) = (&call.query, call.scope.key());
         let joined = if query.is_shared() {
@@ -291,15 +291,15 @@ impl Engine {
             let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
         };
-        course.trace.joined = matches!(joined, Joined::Follows { .. });
+        progress.trace.joined = matches!(joined, Joined::Follows { .. });
         match joined {
             Joined::Leads(leader, watch) => {
                 let query = query.clone();
                 self.lead(leader, call, reach != Reach::Similar);
-                self.await_own_call(caller, scope, &query, watch, course).await
+                self.await_own_call(caller, scope, &query, watch, progress).await
             }
             Joined::Follows { watch, led, similarity } => {
-                self.await_call_of(&led, similarity, watch, &call, &mut course.trace).await
+                self.await_call_of(&led, similarity, watch, &call, &mut progress.trace).await
             }
         }
     }
@@ -311,15 +311,15 @@ impl Engine {
         scope: ScopeKey,
         query: &Arc<Query>,
         watch: Watch,
-        course: &mut Course,
+        progress: &mut QueryProgress,
     ) -> Result<Option<Answered>, QueryError> {
-        course.leads = Some(Box::pin(watch.uncounted()));
+        progress.leads = Some(Box::pin(watch.uncounted()));
         let completed = match watch.begun().await {
             Begun::Live(live) => return Ok(live.map(|live| Answered::Live(*live))),
             Begun::Ended(completed) => completed,
         };
-        course.leads = None;
-        let trace = &mut course.trace;
+        progress.leads = None;
+        let trace = &mut progress.trace;
         match completed {
             Completed::Answered(fresh) => {
                 trace.called(&fresh);
@@ -335,7 +335,7 @@ impl Engine {
             Completed::Unshared(_) => Ok(None),
             Completed::Failed(error, opinion, part) => {
                 trace.opinion = opinion;
-                course.part = part.map(|part| {
+                progress.part = part.map(|part| {
                     trace.called(&part);
                     self.reply_of_provider(caller, query, &part, part.spent)
                 });

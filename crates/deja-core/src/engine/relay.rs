@@ -20,7 +20,7 @@ use crate::engine::count::{Counting, Ended};
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::forward::SHORT;
 use crate::engine::live::{Live, ReplayBuffer};
-use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Engine, LookedAhead, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
 use crate::project::{HitUsage, Project};
@@ -79,7 +79,7 @@ pub enum Relayed {
 
 /// The part of a query that only a request in a wire format has.
 #[derive(Clone, Debug)]
-pub struct Wired {
+pub struct WireQuery {
     /// How far the request is answered from the cache.
     pub(super) mode: Mode,
     /// The hash of all members that have to be the same.
@@ -99,7 +99,7 @@ pub struct Wired {
     pub(super) control: Control,
 }
 
-impl Wired {
+impl WireQuery {
     /// Whether the request is passed on: nothing is looked up or stored for it.
     pub(super) const fn is_passed(&self) -> bool {
         matches!(self.mode, Mode::Bypass) || !(self.control.look_up || self.control.store)
@@ -173,7 +173,7 @@ impl Relay {
             identity;
         let hash = PromptHash(hash);
         let wired =
-            Wired { mode, hash, scope, reasons, rendering, labels, has_tools, demand, forward, control };
+            WireQuery { mode, hash, scope, reasons, rendering, labels, has_tools, demand, forward, control };
         Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)), room: None }
     }
 }
@@ -183,15 +183,15 @@ impl Engine {
     /// `looked` is what the admission looked up. The request is counted when it has ended.
     pub async fn relay(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         caller: &Admission,
         relay: Relay,
     ) -> Result<Relayed, QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(relay.into_query(caller.project.id));
         let mut counting = Counting::new(self, caller, &query, started);
-        let answered = self.answer(looked, caller, &query, started, &mut counting.course).await;
-        let mut trace = Trace { total: started.elapsed(), ..counting.course.trace };
+        let answered = self.answer(looked, caller, &query, started, &mut counting.progress).await;
+        let mut trace = Trace { total: started.elapsed(), ..counting.progress.trace };
         let error = match answered {
             Ok(Answered::Hit(reply, body)) => {
                 let now = Some(Instant::now());
@@ -217,7 +217,7 @@ impl Engine {
     pub(super) async fn rendered(
         &self,
         project: &Project,
-        wired: &Wired,
+        wired: &WireQuery,
         entry: &Entry,
     ) -> Result<Option<Bytes>, QueryError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;

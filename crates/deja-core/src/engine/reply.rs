@@ -13,7 +13,7 @@ use crate::embedding::{Similarity, Threshold};
 use crate::engine::flight::Fresh;
 use crate::engine::savings::Cost;
 use crate::engine::search::Near;
-use crate::engine::{NearMiss, Opinion, QueryError, Wired};
+use crate::engine::{NearMiss, Opinion, QueryError, WireQuery};
 use crate::log_throttle::LogThrottle;
 use crate::money::NanoUsd;
 use crate::project::Project;
@@ -34,7 +34,7 @@ pub struct Query {
     /// The name of the request. Feedback needs it.
     pub request: Option<String>,
     /// The request in its wire format; `None` for deja's own API.
-    pub wire: Option<Box<Wired>>,
+    pub wire: Option<Box<WireQuery>>,
     /// The room that its body takes, held as long as anything works on it; `None` if the room is not counted, or the
     /// body itself holds it.
     pub room: Option<Arc<Held>>,
@@ -57,7 +57,7 @@ impl Query {
 
     /// Whether the query is matched by meaning: it looks for similar prompts, and they may find its answer.
     pub(super) fn is_semantic(&self) -> bool {
-        let by_meaning = |wired: &Wired| wired.mode == Mode::Semantic && wired.control.semantic;
+        let by_meaning = |wired: &WireQuery| wired.mode == Mode::Semantic && wired.control.semantic;
         self.wire.as_deref().is_none_or(by_meaning)
     }
 

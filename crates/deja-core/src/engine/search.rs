@@ -6,7 +6,9 @@ use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, CROWD, CROWD_BYTES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
+use crate::engine::{
+    CANDIDATES, CROWD, CROWD_BYTES, Engine, LookedAhead, NearMiss, Opinion, Query, QueryError,
+};
 use crate::project::Project;
 use crate::store::{LookUp, Probe};
 
@@ -46,7 +48,7 @@ impl Engine {
     /// The entry of the same prompt: as it was `looked` up at admission, if admission looked for this prompt.
     pub(super) async fn exact(
         &self,
-        looked: Option<Looked>,
+        looked: Option<LookedAhead>,
         query: &Query,
         scope: &Scope,
         prompt_hash: PromptHash,
@@ -56,7 +58,7 @@ impl Engine {
         }
         let wanted = LookUp::new(scope, prompt_hash);
         let looked = looked.filter(|looked| looked.wanted == wanted);
-        let (found, now) = if let Some(Looked { found, at, .. }) = looked {
+        let (found, now) = if let Some(LookedAhead { found, at, .. }) = looked {
             (found, at)
         } else {
             let now = self.parts.clock.now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::clock::Timestamp;
-use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Said, Source};
+use deja_core::engine::{Feedback, FeedbackEffect, FeedbackError, FeedbackTarget, Query, Said, Source};
 use deja_core::project::ProjectSettings;
 use deja_core::store::{Entries, Labels};
 use deja_core::testing::change;
@@ -19,8 +19,8 @@ fn named(prompt: &str, name: &str) -> Query {
     Query { request: Some(name.into()), ..query(prompt) }
 }
 
-async fn said_wrong(bench: &Bench, name: &str) -> Result<Heard, FeedbackError> {
-    bench.engine.feedback(&bench.caller, Meant::Request(name), WRONG).await
+async fn said_wrong(bench: &Bench, name: &str) -> Result<FeedbackEffect, FeedbackError> {
+    bench.engine.feedback(&bench.caller, FeedbackTarget::Request(name), WRONG).await
 }
 
 #[tokio::test]
@@ -193,10 +193,10 @@ async fn what_another_process_answered_is_waited_for() {
 async fn a_prompt_is_not_judged_against_its_own_entry() {
     let bench = Bench::new().await;
     let entry = bench.ask("reset|1").await.entry.id;
-    let pair = Meant::Pair { entry, asked: "reset|1" };
+    let pair = FeedbackTarget::Pair { entry, asked: "reset|1" };
     let heard = bench.engine.feedback(&bench.caller, pair, WRONG).await;
     assert!(matches!(heard, Err(FeedbackError::OwnPrompt)), "{heard:?}");
     let other = bench.another_project().await;
-    let heard = bench.engine.feedback(&other, Meant::Pair { entry, asked: "reset|2" }, WRONG).await;
+    let heard = bench.engine.feedback(&other, FeedbackTarget::Pair { entry, asked: "reset|2" }, WRONG).await;
     assert!(matches!(heard, Err(FeedbackError::Unknown)), "{heard:?}");
 }

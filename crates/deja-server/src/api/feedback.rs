@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use deja_core::cache::Met;
-use deja_core::engine::{Feedback, FeedbackError, Heard, Meant};
+use deja_core::engine::{Feedback, FeedbackEffect, FeedbackError, FeedbackTarget};
 use deja_core::id::EntryId;
 use deja_core::store::Admission;
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,8 @@ async fn hear(
     let body = read(headers, body, app.limits(), &mut room).await?;
     let said = Said::parse(&body, app.limits()).map_err(ApiError::BadRequest)?;
     let feedback = Feedback { correct: said.correct, note: said.note.as_deref() };
-    let Heard { entry, met, labelled } = app.engine().feedback(caller, said.meant(), feedback).await?;
+    let FeedbackEffect { entry, met, labelled } =
+        app.engine().feedback(caller, said.target(), feedback).await?;
     Ok(FeedbackResponse {
         matched_cache_entry_id: entry.to_string(),
         judged: if met == Met::Served { "hit" } else { "refusal" },
@@ -170,10 +171,10 @@ impl Said {
         Ok(Self { subject, correct, note })
     }
 
-    fn meant(&self) -> Meant<'_> {
+    fn target(&self) -> FeedbackTarget<'_> {
         match &self.subject {
-            Subject::Request(name) => Meant::Request(name),
-            Subject::Pair { entry, prompt } => Meant::Pair { entry: *entry, asked: prompt },
+            Subject::Request(name) => FeedbackTarget::Request(name),
+            Subject::Pair { entry, prompt } => FeedbackTarget::Pair { entry: *entry, asked: prompt },
         }
     }
 }
