@@ -2,9 +2,10 @@
 //! no change without its row and no row without its change.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use crate::api_key::ApiKey;
-use crate::clock::Timestamp;
+use crate::clock::{TimeRange, Timestamp};
 use crate::id::{OperatorId, ProjectId};
 use crate::operator::Operator;
 use crate::store::{QUARANTINE_FROM, QUARANTINE_WITHIN};
@@ -15,6 +16,19 @@ pub const SIGN_IN_REFUSED: &str = "session.refuse";
 pub const FEEDBACK_WRONG: &str = "feedback.wrong";
 /// The action of a key's bearer who said that an entry answers rightly.
 pub const FEEDBACK_RIGHT: &str = "feedback.right";
+
+/// Every action: what a filter may ask for. A row of another version of deja may have one more.
+pub const ACTIONS: [&str; 44] = [
+    "cache.export", "cache.import", "cache.purge", "entry.delete", "entry.quarantine", "entry.release",
+    "entry.restore", "entry.right", "entry.wrong", FEEDBACK_RIGHT, FEEDBACK_WRONG, "key.create",
+    "key.revoke", "member.remove", "member.set", "operator.change-password", "operator.create",
+    "operator.invite", "operator.join", "operator.recovery-code", "operator.reset-link",
+    "operator.reset-password", "operator.revoke-link", "operator.second-factor", "operator.set",
+    "operator.setup-link", "pair.allow", "price.set", "price.unset", "project.create", "project.delete",
+    "project.resume", "project.set", "project.suspend", "provider.add", "provider.remove", "provider.set",
+    "quality.judge", "session.begin", "session.end", "session.end_all", SIGN_IN_REFUSED, "token.create",
+    "token.revoke",
+];
 
 /// Who did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +49,7 @@ pub enum Actor {
 }
 
 /// What the names of keys begin with.
-const KEY: &str = "key ";
+pub const KEY: &str = "key ";
 
 impl Actor {
     /// The bearer of this key.
@@ -75,6 +89,77 @@ impl Actor {
 impl From<&Operator> for Actor {
     fn from(operator: &Operator) -> Self {
         Self::Operator { id: operator.id, email: operator.email.to_string() }
+    }
+}
+
+/// Whose rows are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doer {
+    /// Those of the bearers of all API keys.
+    AnyKey,
+    /// Those of this [name](Actor::name).
+    Named(String),
+}
+
+impl Doer {
+    /// Every bearer of a key, in a filter.
+    pub const ANY_KEY: &str = "key";
+
+    /// Whether it is this one.
+    pub fn is(&self, actor: &Actor) -> bool {
+        match self {
+            Self::AnyKey => matches!(actor, Actor::Key(_)),
+            Self::Named(name) => name == actor.name(),
+        }
+    }
+}
+
+/// No actor is called so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the actor must be an operator's e-mail address, cli, system, key for all API keys, or one of them as rows name it, such as 'key dj_0123abcd'"
+)]
+pub struct UnknownActor;
+
+impl FromStr for Doer {
+    type Err = UnknownActor;
+
+    fn from_str(text: &str) -> Result<Self, UnknownActor> {
+        let is_fixed = [Actor::Cli, Actor::System].iter().any(|actor| actor.name() == text);
+        let is_key = text.strip_prefix(KEY).is_some_and(|shown| !shown.is_empty());
+        match text {
+            Self::ANY_KEY => Ok(Self::AnyKey),
+            name if is_fixed || is_key || name.contains('@') => Ok(Self::Named(name.into())),
+            _ => Err(UnknownActor),
+        }
+    }
+}
+
+/// Which rows of the audit log are meant. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Only changes in this project.
+    pub project: Option<ProjectId>,
+    /// Only changes of this kind.
+    pub action: Option<String>,
+    /// Only changes by these.
+    pub by: Option<Doer>,
+    /// Only changes of this time.
+    pub within: TimeRange,
+}
+
+impl AuditFilter {
+    /// All changes in a project.
+    pub fn of(project: ProjectId) -> Self {
+        Self { project: Some(project), ..Self::default() }
+    }
+
+    /// Whether the change is meant.
+    pub fn passes(&self, change: &Change) -> bool {
+        self.project.is_none_or(|project| change.project == Some(project))
+            && self.action.as_ref().is_none_or(|action| change.action == *action)
+            && self.by.as_ref().is_none_or(|by| by.is(&change.actor))
+            && self.within.contains(change.at)
     }
 }
 

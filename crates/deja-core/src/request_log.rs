@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::analytics::{ContextKey, Outcome, Surface};
 use crate::cache::{Met, PromptHash};
-use crate::clock::Timestamp;
+use crate::clock::{TimeRange, Timestamp};
 use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -117,6 +117,8 @@ pub struct LogFilter {
     pub context: Option<ContextKey>,
     /// Only requests that met this entry.
     pub entry: Option<EntryId>,
+    /// Only requests that ended in this time.
+    pub within: TimeRange,
     /// Only requests that asked just this, with or without the blanks around it, or whose kept text has it in it, whatever
     /// the case of letters ([`folded`](crate::store::folded)).
     pub asked: Option<String>,

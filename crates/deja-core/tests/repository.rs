@@ -1,8 +1,11 @@
 //! The repository is all that building and testing it needs, and its documents are about it.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use deja_core::audit::ACTIONS;
 
 /// Whoever clones the repository has nothing that lies beside it.
 #[test]
@@ -191,4 +194,24 @@ fn causes_of_errors_that_are_documented_are_said_somewhere() {
         rows.flat_map(|row| row.split(['`', ',', ' '])).filter(|cause| !cause.is_empty()).collect();
     let gone: Vec<_> = causes.iter().filter(|cause| !code.contains(&format!("\"{cause}\""))).collect();
     assert!(causes.len() > 20 && gone.is_empty(), "no code says {gone:?} of {causes:?}");
+}
+
+/// The filters of the audit log offer this list, and refuse what is not in it.
+#[test]
+fn the_list_of_actions_has_all_that_the_code_writes_and_no_other() {
+    let of = |folder: &str| tracked(&format!("crates/deja-core/src/{folder}"));
+    let files = ["admin/*.rs", "engine/*.rs"].into_iter().flat_map(of);
+    let code: String = files.map(read).chain([read("crates/deja-core/src/audit.rs")]).collect();
+    let (list, _) = code.split_once("pub const ACTIONS").unwrap().1.split_once("];").unwrap();
+    let code = code.replace(list, "");
+    let nouns: BTreeSet<_> = ACTIONS.iter().map(|action| action.split_once('.').unwrap().0).collect();
+    let is_action = |text: &&str| {
+        let (noun, verb) = text.split_once('.').unwrap_or_default();
+        nouns.contains(noun) && verb.bytes().all(|b| b.is_ascii_lowercase() || b"_-".contains(&b))
+    };
+    // A change may have a new noun.
+    let changes = code.split("change(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let written: BTreeSet<_> = code.split('"').filter(is_action).chain(changes).collect();
+    assert_eq!(written, ACTIONS.into_iter().collect());
+    assert!(ACTIONS.is_sorted());
 }

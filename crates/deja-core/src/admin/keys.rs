@@ -46,10 +46,7 @@ impl Expiry {
     pub(super) fn moment(self, now: Timestamp) -> Result<Timestamp, AdminError> {
         let at = match self {
             Self::In(seconds) => now.plus(Duration::from_secs(seconds)),
-            Self::At(at) => {
-                let nanos = at.as_nanosecond().clamp(i64::MIN.into(), i64::MAX.into());
-                Timestamp::from_nanos(i64::try_from(nanos).unwrap_or_default())
-            }
+            Self::At(at) => at.into(),
         };
         if at > now && at <= now.plus(LONGEST) {
             return Ok(at);

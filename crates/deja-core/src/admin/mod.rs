@@ -35,7 +35,7 @@ pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
 
 use crate::audit::{Actor, Change};
 use crate::cache::Readings;
-use crate::clock::{Clock, Timestamp};
+use crate::clock::{Clock, TimeRange, Timestamp};
 use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError, ProjectId};
 use crate::member::Rank;
@@ -152,6 +152,14 @@ impl<'a> Deref for Alone<'a> {
     fn deref(&self) -> &Acting<'a> {
         &self.acting
     }
+}
+
+/// Refuses a filter by a time in which no moment lies.
+fn must_last(within: TimeRange) -> Result<(), AdminError> {
+    if within.is_empty() {
+        return Err(AdminError::Invalid("until must be later than from".into()).about("until"));
+    }
+    Ok(())
 }
 
 /// Why something was not done, in one line for people.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::{Acting, AdminError, cache};
+use super::{Acting, AdminError, cache, must_last};
 use crate::cache::{Answered, LabelSource, Labelled, Met, PromptHash};
 use crate::embedding::Embedding;
 use crate::engine::{Engine, FeedbackError, QueryError};
@@ -43,6 +43,7 @@ pub async fn list(
     if !texts && filter.asked.is_some() {
         return Err(AdminError::RankTooLow(Rank::Editor));
     }
+    must_last(filter.within)?;
     let mut rows = by.store().logged(seen.project.id, filter, order, after, limit).await?;
     for row in rows.iter_mut().filter(|_| !texts) {
         row.logged.text = None;

@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 
-use crate::audit::{AuditRow, Change};
+use crate::audit::{AuditFilter, AuditRow, Change};
 use crate::clock::Timestamp;
-use crate::id::ProjectId;
 use crate::store::StoreError;
 
 /// The audit log.
@@ -18,11 +17,12 @@ pub trait Audit: Send + Sync {
     /// Writes a row that goes with no other write: a refused sign-in, an export.
     async fn note(&self, change: &Change) -> Result<(), StoreError>;
 
-    /// Up to `limit` rows, newest first, all of them or those of one project; with `before` those of a smaller
-    /// number only, so that paging is stable while rows are added. Rows outlive what they are about.
+    /// Up to `limit` rows that pass the filter, newest first; with `before` those of a smaller number only, so that paging is
+    /// stable while rows are added. Rows outlive what they are about. A filter by anything but the project may read all rows, as
+    /// in a search by text of [`Browse`](crate::store::Browse): it ends with [`StoreError::SearchTimeout`] if it takes too long.
     async fn changes(
         &self,
-        project: Option<ProjectId>,
+        filter: &AuditFilter,
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError>;

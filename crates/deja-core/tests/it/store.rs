@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use deja_core::access_token::AccessToken;
 use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
-use deja_core::audit::{AuditRow, Change};
+use deja_core::audit::{AuditFilter, AuditRow, Change};
 use deja_core::cache::{
     Answered, Candidate, Entry, EntryDetail, Inserted, Label, Labelled, NewEntry, PairHash, PromptHash,
     Scope, ShortLabel, WrongAnswer,
@@ -325,7 +325,7 @@ forward! { Members:
 }
 forward! { Audit:
     fn note(change: &Change) -> ();
-    fn changes(project: Option<ProjectId>, before: Option<u64>, limit: NonZeroUsize) -> Vec<AuditRow>;
+    fn changes(filter: &AuditFilter, before: Option<u64>, limit: NonZeroUsize) -> Vec<AuditRow>;
     fn sweep_changes(action: &str, before: Timestamp, newest: u64, limit: NonZeroUsize) -> u64;
 }
 

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read as _, Write};
 
 use anyhow::Context as _;
+use deja_core::admin::audit::Wanted;
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
+use deja_core::clock::{Clock as _, SystemClock, TimeRange};
 
 use super::args::{
     AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
-    SecretFrom, Sure, TokenTask,
+    SecretFrom, Since, Sure, TokenTask,
 };
 use super::{print, reach, transfer, unless_stopped};
 use crate::commands::{Command, ContextFilter, Reply};
@@ -39,8 +41,11 @@ pub(super) async fn run(
         AdminTask::Operator(task) => operator(task)?,
         AdminTask::Member(task) => member(task),
         AdminTask::Token(task) => token(task),
-        AdminTask::Audit(AuditTask::List { project, limit, form }) => {
-            (Command::AuditList { project, limit }, form.json)
+        AdminTask::Audit(AuditTask::List { project, action, actor, from, until, before, limit, form }) => {
+            let at = |since: Option<Since>| since.map(|since| since.moment(SystemClock.now()));
+            let within = TimeRange { from: at(from), until: at(until) };
+            let wanted = Wanted { project, action, actor, within };
+            (Command::AuditList { wanted, before, limit }, form.json)
         }
     };
     let reply = match &command {

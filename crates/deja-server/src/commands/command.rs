@@ -1,6 +1,7 @@
 //! What can be asked for. Crosses the socket as JSON.
 
 use deja_core::admin::Hidden;
+use deja_core::admin::audit;
 use deja_core::admin::judging::Limits;
 use deja_core::admin::keys::{Expiry, KeyWish};
 use deja_core::admin::projects::{NewProject, ProjectPatch};
@@ -83,7 +84,7 @@ pub enum Command {
     /// Revokes a token, named by what listings show of it, or by itself.
     TokenRevoke { email: String, token: Hidden },
     /// The last changes, newest first.
-    AuditList { project: Option<String>, limit: usize },
+    AuditList { wanted: audit::Wanted, before: Option<u64>, limit: usize },
     /// What comes before a project's entries in an export.
     ExportHead(Head),
     /// A page of a project's entries, oldest first; an empty one is the end.

@@ -106,8 +106,8 @@ pub async fn execute(by: &Acting<'_>, command: Command) -> Result<Reply, AdminEr
         Command::TokenRevoke { email, token } => {
             Reply::TokenRevoked(tokens::revoke(by, &email, token.expose()).await?.into())
         }
-        Command::AuditList { project, limit } => {
-            Reply::Audit(views(audit::list(by, project.as_deref(), limit).await?))
+        Command::AuditList { wanted, before, limit } => {
+            Reply::Audit(views(audit::list(by, &wanted, before, limit).await?))
         }
         Command::ExportHead(wanted) => Reply::Records(transfer::head(by, &wanted).await?),
         Command::ExportEntries { project, after } => {

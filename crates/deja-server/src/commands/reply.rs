@@ -506,7 +506,7 @@ pub struct AuditView {
     pub number: u64,
     #[schema(value_type = String, format = DateTime)]
     pub at: jiff::Timestamp,
-    /// An address, `cli` or `system`.
+    /// An address, a key, `cli` or `system`.
     pub actor: String,
     pub action: String,
     /// The project's slug, or its id if it is gone.

@@ -196,7 +196,7 @@ pub(super) async fn csv(
             (None, None) => return Err(ConsoleError::NotFound),
         }
     };
-    Ok(download(CSV, &format!("{slug}-{name}.csv"), bytes.map_err(ConsoleError::failed)?))
+    Ok(download(CSV, &format!("{slug}-{name}.csv"), bytes?))
 }
 
 /// The rollups of each bar.

@@ -3,7 +3,11 @@
 //! numbers, which is what a screen reader reads and a CSV file holds.
 
 use std::fmt::Write as _;
+use std::iter;
 
+use deja_core::admin::AdminError;
+
+use super::file;
 use crate::format;
 
 const WIDTH: f64 = 1000.0;
@@ -162,15 +166,15 @@ impl Chart {
     }
 
     /// The same numbers as a CSV file.
-    pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(std::iter::once(self.by).chain(self.series.iter().map(|series| series.name)))?;
-        for (place, label) in self.labels.iter().enumerate() {
+    pub(super) fn csv(&self) -> Result<Vec<u8>, AdminError> {
+        let names = self.series.iter().map(|series| series.name.to_owned());
+        let head = iter::once(self.by.to_owned()).chain(names).collect::<Vec<_>>();
+        let row = |(place, label): (usize, &Label)| {
             let values = self.series.iter().map(|series| series.values.get(place).copied().flatten());
             let values = values.map(|value| value.map(|v| v.to_string()).unwrap_or_default());
-            writer.write_record(std::iter::once(label.exact.clone()).chain(values))?;
-        }
-        writer.into_inner().map_err(|error| error.into_error().into())
+            iter::once(label.exact.clone()).chain(values).collect()
+        };
+        file::lines(iter::once(head).chain(self.labels.iter().enumerate().map(row)))
     }
 
     /// The shapes.
@@ -297,11 +301,6 @@ pub(super) fn sparkline(values: &[f64]) -> String {
     svg
 }
 
-/// A text cell that no spreadsheet takes for a formula.
-pub(super) fn cell(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
-}
-
 /// 1, 2 or 5 times a power of ten, at or above `value`; even counts, so that the middle tick is whole.
 fn round_up(value: f64, whole: bool) -> f64 {
     let least = if whole { 2.0 } else { 1e-9 };
@@ -410,7 +409,6 @@ mod tests {
             "hour,hits,misses\n000,1234,1\n001,,1\n"
         );
         assert_eq!(chart.marks(), ["0", "1"]);
-        assert_eq!(cell("=1+1"), "'=1+1");
     }
 
     #[test]

@@ -50,6 +50,7 @@ mod concurrent_edit;
 mod connect;
 mod diff;
 mod error;
+mod file;
 mod filter;
 mod flash;
 mod form;

@@ -4,11 +4,13 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use deja_core::analytics::{Dimension, Slice, Step, Totals};
-use deja_core::clock::Timestamp;
+use deja_core::clock::{TimeRange, Timestamp};
 use deja_core::project::Project;
+use serde::Deserialize;
 
 use super::chart::Label;
 use super::error::ConsoleError;
+use super::form::Problem;
 use super::page::Visit;
 use crate::format;
 
@@ -169,7 +171,50 @@ fn groups(step: Step) -> Vec<i64> {
     }
 }
 
-/// A moment as `datetime-local` inputs send it, taken as UTC: seconds since 1970.
+/// The ends of a time, as a form's two `datetime-local` fields say them, in UTC. Each may be empty.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Ends {
+    from: String,
+    until: String,
+}
+
+impl Ends {
+    /// The time; or what is wrong with one of the fields.
+    pub(super) fn read(&self) -> Result<TimeRange, Problem> {
+        let moment = |field: &'static str, name: &str, text: &str| match moment(text) {
+            None if !text.trim().is_empty() => {
+                Err(Problem::of(field, format!("{name} must be a moment such as 2026-07-31 14:30, in UTC")))
+            }
+            moment => Ok(moment),
+        };
+        Ok(TimeRange {
+            from: moment("from", "From", &self.from)?,
+            until: moment("until", "Until", &self.until)?,
+        })
+    }
+
+    /// As they stand in an address.
+    pub(super) fn pairs(&self) -> [(&str, &str); 2] {
+        [("from", &self.from), ("until", &self.until)]
+    }
+
+    /// As fields take them: what is no moment is left out.
+    pub(super) fn inputs(&self) -> [String; 2] {
+        [&self.from, &self.until].map(|text| moment(text).map(input).unwrap_or_default())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.from.is_empty() && self.until.is_empty()
+    }
+}
+
+/// A moment as `datetime-local` inputs send it, taken as UTC.
+fn moment(text: &str) -> Option<Timestamp> {
+    typed(text).map(Timestamp::from_secs)
+}
+
+/// The same, as seconds since 1970.
 fn typed(text: &str) -> Option<i64> {
     let civil: jiff::civil::DateTime = text.trim().parse().ok()?;
     Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
@@ -186,6 +231,26 @@ mod tests {
 
     /// 2026-07-31 12:13:20 UTC.
     const NOW: Timestamp = Timestamp::from_secs(1_785_500_000);
+
+    #[test]
+    fn each_end_of_a_time_may_be_open() {
+        let ends = |from: &str, until: &str| Ends { from: from.into(), until: until.into() };
+        let at = |seconds| Some(Timestamp::from_secs(seconds));
+        for (from, until, range) in [
+            ("2026-07-31T12:13", "2026-07-31 12:13:20", (at(1_785_499_980), at(1_785_500_000))),
+            ("2026-07-31", "", (at(1_785_456_000), None)),
+            (" ", " 1969-12-31T23:59 ", (None, at(-60))),
+        ] {
+            assert_eq!(ends(from, until).read(), Ok(TimeRange { from: range.0, until: range.1 }), "{from}");
+        }
+        for (from, until, field) in
+            [("x", "2026-07-31", "from"), ("", "2026-02-30", "until"), ("12:00", "", "from")]
+        {
+            let problem = ends(from, until).read().unwrap_err();
+            assert_eq!((problem.field, problem.text.ends_with("2026-07-31 14:30, in UTC.")), (field, true));
+        }
+        assert_eq!(ends("x", "9999-01-01T00:00").inputs(), ["", "2262-04-11T23:47"]);
+    }
 
     #[test]
     fn named_ranges_have_their_whole_length_and_end_with_the_running_period() {

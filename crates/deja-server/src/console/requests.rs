@@ -10,31 +10,29 @@ use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Outcome, Slice, Surface};
 use deja_core::cache::{LabelSource, Labelled, Met, PromptHash};
+use deja_core::clock::TimeRange;
 use deja_core::id::{EntryId, KeyId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{GUARD_COST, LogFilter, LogRow, LoggedRequest, MetEntry};
 use deja_core::store::{Cursor, LogColumn, LogOrder};
-use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 
-use super::chart;
 use super::error::{ConsoleError, LOG_TIMEOUT};
+use super::file::{self, CHUNK, in_pieces};
 use super::filter::{Select, query};
 use super::flash::Flash;
-use super::form::{Path, Query, with_lf};
+use super::form::{Path, Problem, Query, with_lf};
 use super::names::{Names, model_name};
 use super::page::{Answer, CSV, Frame, Visit, download};
 use super::paging::{cursor, cursor_text};
-use super::range::Span;
+use super::range::{Ends, Span};
 use super::sort::{Column, Content, Sort, Sortable, heads};
 use crate::format::{self, Moment};
 
 const PAGE: usize = 50;
 /// How many keys, models and contexts the filters offer at most beside those of the page's rows.
 const OFFERED: NonZeroUsize = NonZeroUsize::new(200).unwrap();
-/// Rows that a file reads at a time.
-const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 /// Labels, the newest, among which those of a page's requests are sought.
 const LABELS: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 /// Prompts that an entry's page shows.
@@ -61,12 +59,14 @@ struct RequestsPage {
     frame: Frame,
     slug: String,
     form: Wanted,
+    from: String,
+    until: String,
     selects: Vec<Select>,
     head: Vec<Column>,
     rows: Vec<Row>,
     /// What the project keeps.
     kept: Kept,
-    /// Whether the search took too long.
+    /// Whether nothing was searched, or the search took too long.
     ended: bool,
     filtered: bool,
     /// Whether the latest come first.
@@ -276,6 +276,8 @@ pub(super) struct Wanted {
     /// A context's number.
     context: String,
     entry: String,
+    #[serde(flatten)]
+    within: Ends,
     /// What the list is sorted by. A list that is followed live has the latest first.
     sort: String,
     /// The place of the last request of the page before.
@@ -284,7 +286,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// An error for what cannot be read: without it, all would be shown.
+    /// But for its time. An error for what cannot be read: without it, all would be shown.
     fn filter(&self) -> Result<LogFilter, ConsoleError> {
         let some = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
         let joined = self.outcome == JOINED;
@@ -296,6 +298,7 @@ impl Wanted {
             context: read(&self.context)?.map(ContextKey),
             entry: read(&self.entry)?,
             asked: some(&self.q).map(|_| self.q.clone()),
+            within: TimeRange::default(),
         })
     }
 
@@ -324,9 +327,8 @@ impl Wanted {
             ("model", &self.model),
             ("context", &self.context),
             ("entry", &self.entry),
-            ("sort", sort),
         ];
-        query(&[&own, more].concat())
+        query(&[&own, &self.within.pairs()[..], &[("sort", sort)], more].concat())
     }
 
     /// The choices: what was asked for, and what is chosen.
@@ -389,14 +391,12 @@ impl Logged {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = &visit.seen()?.project;
     let filter = wanted.filter()?;
+    let filtered = filter != LogFilter::default() || !wanted.within.is_empty();
     let ((sort, order), after) = (wanted.sort(), cursor(&wanted.after));
-    let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-    let (mut found, problem) =
-        match requests::list(&visit.acting(), &slug, &filter, order, after, limit).await {
-            // What can be wrong with a filter that was read is that it takes too long.
-            Err(AdminError::Invalid(_)) => (Vec::new(), Some(LOG_TIMEOUT)),
-            found => (found?, None),
-        };
+    let (mut found, problem) = match wanted.within.read() {
+        Ok(within) => page_of(&visit, &slug, &LogFilter { within, ..filter }, order, after).await?,
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let mut logged = Logged::of(&found);
@@ -406,8 +406,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let names = Names::read(&visit, logged.contexts.iter().copied()).await?;
     let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
     let kept = wanted.sort.clone();
+    let [from, until] = wanted.within.inputs();
     let page = RequestsPage {
-        frame: visit.frame_in(project, "Requests", "Requests").complaining(problem),
+        ended: problem.is_some(),
+        frame: visit.frame_in(project, "Requests", "Requests").complaining_at(problem),
+        from,
+        until,
         selects: wanted.selects(&names, logged),
         head: heads(&COLUMNS, Some(sort), |sort| wanted.place(&slug, "", sort, &[])),
         rows: Row::all(&visit, project, &names, found).await?,
@@ -417,8 +421,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             none: project.settings.request_log == 0,
             texts: Some(project.settings.request_texts_days).filter(|days| *days > 0),
         },
-        ended: problem.is_some(),
-        filtered: filter != LogFilter::default(),
+        filtered,
         newest: order == LogOrder::NEWEST,
         csv: wanted.place(&slug, "/log.csv", &kept, &[]),
         live: wanted.place(&slug, "", "", &[("live", "1")]),
@@ -428,7 +431,25 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         slug,
         form: wanted,
     };
-    Ok(visit.page(&page))
+    Ok(if page.ended { visit.again(&page) } else { visit.page(&page) })
+}
+
+/// The rows of a page, and one more if there is a next page; or none, and why.
+async fn page_of(
+    visit: &Visit,
+    slug: &str,
+    filter: &LogFilter,
+    order: LogOrder,
+    after: Option<Cursor<u64>>,
+) -> Result<(Vec<LogRow>, Option<Problem>), ConsoleError> {
+    let limit = NonZeroUsize::MIN.saturating_add(PAGE);
+    let problem = match requests::list(&visit.acting(), slug, filter, order, after, limit).await {
+        Ok(found) => return Ok((found, None)),
+        // What else can be wrong with a filter that was read is that it takes too long.
+        Err(AdminError::Invalid(_)) => Problem::of("form", LOG_TIMEOUT),
+        Err(error) => Problem::at(error, &["until"])?,
+    };
+    Ok((Vec::new(), Some(problem)))
 }
 
 /// The heads of a list that nothing sorts.
@@ -502,47 +523,36 @@ const HEAD: [&str; 17] = [
 /// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, in the order of the list, read while the browser takes them.
 pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let name = format!("{slug}-requests.csv");
-    let asked = Arc::new((visit, slug, wanted.filter()?, wanted.sort().1));
-    // What is refused is refused before the file begins.
-    let (first, next) = lines(&asked, None).await?;
+    let within = wanted.within.read().map_err(|problem| ConsoleError::Refused(problem.text))?;
+    let filter = LogFilter { within, ..wanted.filter()? };
+    let asked = Arc::new((visit, slug, filter, wanted.sort().1));
     let of = Arc::clone(&asked);
-    let rest = stream::try_unfold(next, move |next| {
-        let asked = Arc::clone(&of);
-        async move {
-            match next {
-                Some(after) => lines(&asked, Some(after)).await.map(Some),
-                None => Ok(None),
-            }
-        }
-    });
-    Ok(download(CSV, &name, asked.0.file(stream::once(async { Ok(first) }).chain(rest))?))
+    Ok(download(CSV, &name, in_pieces(&asked.0, move |after| lines(Arc::clone(&of), after)).await?))
 }
+
+/// What one file is read of.
+type Asked = Arc<(Visit, String, LogFilter, LogOrder)>;
 
 /// The lines of the rows behind `after`, the head in front of the first; and where to go on, if there are more.
 async fn lines(
-    (visit, slug, filter, order): &(Visit, String, LogFilter, LogOrder),
+    asked: Asked,
     after: Option<Cursor<u64>>,
 ) -> Result<(Vec<u8>, Option<Cursor<u64>>), AdminError> {
+    let (visit, slug, filter, order) = &*asked;
     let rows = requests::list(&visit.acting(), slug, filter, *order, after, CHUNK).await?;
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let failed = |error: csv::Error| AdminError::Failed(error.to_string());
-    if after.is_none() {
-        writer.write_record(HEAD).map_err(failed)?;
-    }
     let unnamed = |error: ConsoleError| AdminError::Failed(format!("{error:?}"));
     let project = &visit.seen().map_err(unnamed)?.project;
     let names = Names::read(visit, rows.iter().map(|row| row.logged.context)).await.map_err(unnamed)?;
     let free = free(visit, project, &rows).await.map_err(unnamed)?;
-    for row in &rows {
-        writer.write_record(fields(&row.logged, &names, &free)).map_err(failed)?;
-    }
-    let lines = writer.into_inner().map_err(|error| AdminError::Failed(error.to_string()))?;
+    let head = after.is_none().then(|| HEAD.map(str::to_owned));
+    let lines =
+        file::lines(head.into_iter().chain(rows.iter().map(|row| fields(&row.logged, &names, &free))))?;
     let more = rows.last().filter(|_| rows.len() == CHUNK.get());
     Ok((lines, more.map(|last| order.cursor(last))))
 }
 
 fn fields(logged: &LoggedRequest, names: &Names, free: &BTreeSet<Arc<str>>) -> [String; 17] {
-    let text = |text: &Option<String>| text.as_deref().map(chart::cell).unwrap_or_default();
+    let text = |text: &Option<String>| text.as_deref().map(file::cell).unwrap_or_default();
     let met = logged.met.as_ref();
     [
         format::to_second(logged.at).to_string(),
@@ -556,10 +566,10 @@ fn fields(logged: &LoggedRequest, names: &Names, free: &BTreeSet<Arc<str>>) -> [
         met.map(|met| met.similarity.get().to_string()).unwrap_or_default(),
         met.map(|met| met.met.as_str().to_owned()).unwrap_or_default(),
         met.map(|met| text(&met.reason)).unwrap_or_default(),
-        chart::cell(&logged.model),
-        named_context(logged, names).as_deref().map(chart::cell).unwrap_or_default(),
+        file::cell(&logged.model),
+        named_context(logged, names).as_deref().map(file::cell).unwrap_or_default(),
         logged.surface.as_str().into(),
-        chart::cell(&names.key(logged.key)),
+        file::cell(&names.key(logged.key)),
         logged.latency.map(|latency| latency.as_secs_f64().to_string()).unwrap_or_default(),
         if unpriced(logged, free) { String::new() } else { logged.saved.as_dollars().to_string() },
     ]

@@ -108,6 +108,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/delete", PROJECT_OWNER, get(settings::confirm_delete)),
         ("POST", "/p/{slug}/delete", PROJECT_OWNER, post(settings::delete)),
         ("GET", "/audit", Owner, get(audit::get)),
+        ("GET", "/audit/log.csv", Owner, get(audit::csv)),
         ("GET", "/operators", Owner, get(operators::get)),
         ("POST", "/operators/invite", Owner, post(operators::invite)),
         ("GET", "/operators/change", Owner, get(operators::confirm)),

@@ -102,7 +102,7 @@ pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
 mod tests {
     use std::future::ready;
 
-    use deja_core::audit::{Actor, Change};
+    use deja_core::audit::{Actor, AuditFilter, Change};
     use deja_core::cache::{Entry, Frame, PairHash, Scope};
     use deja_core::id::{EntryId, ProjectId};
     use deja_core::money::NanoUsd;
@@ -167,7 +167,7 @@ mod tests {
         let job = history(store.clone(), clock.clone(), stop.clone());
         tokio::pin!(job);
         assert!(timeout(Duration::from_secs(1), &mut job).await.is_err());
-        let left = store.changes(None, None, SWEEP_BATCH).await.unwrap();
+        let left = store.changes(&AuditFilter::default(), None, SWEEP_BATCH).await.unwrap();
         let left: Vec<_> = left.iter().map(|row| (row.change.action.as_ref(), row.change.at)).collect();
         let kept = [(FEEDBACK_WRONG, 89), (FEEDBACK_RIGHT, 89), ("project.set", 900), (SIGN_IN_REFUSED, 29)];
         let kept = kept.into_iter().map(|(action, days)| (action, before(days)));

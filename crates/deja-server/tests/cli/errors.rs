@@ -59,6 +59,9 @@ fn wrong_usage_is_one_line_and_code_2() {
         (&["project", "set", "a", "--client-controls", ""], "use none for an empty list"),
         (&["project", "set", "a", "--opt-ins", "none,semantic_json"], "use none alone"),
         (&["audit", "list", "--limit", "-1"], "use a whole number, 0 or more"),
+        (&["audit", "list", "--action", "key.remove"], "key.revoke"),
+        (&["audit", "list", "--actor", "ada"], "the actor must be an operator's e-mail address, cli"),
+        (&["audit", "list", "--from", "yesterday"], "such as 7d or 12h, or a moment such as"),
         (&["config", "check", "--listen", "nowhere"], "DEJA_LISTEN"),
         (&["config", "check", "--config", "missing.toml"], "missing.toml"),
     ] {

@@ -573,6 +573,24 @@ fn every_change_is_in_the_audit_log() {
         "limits: free, 100 a minute, 120 at once -> pro, 1000 a minute, 1200 at once"
     );
     assert!(!rows.to_string().contains(&key[7..]), "no key");
+    let found = |filter: &[&str]| {
+        let rows = deja.json(&[&["audit", "list", "--json"], filter].concat());
+        rows.as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["action"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(&["--action", "key.revoke"]), ["key.revoke"]);
+    assert_eq!(
+        found(&["--project", "a", "--actor", "cli", "--from", "1d", "--until", "2099-01-01T00:00:00Z"]),
+        expected[1..]
+    );
+    assert_eq!(found(&["--until", "1d"]), [""; 0]);
+    assert_eq!(found(&["--actor", "system"]), [""; 0]);
+    assert_eq!(found(&["--limit", "2", "--before", &rows[1]["number"].to_string()]), expected[2..4]);
+    let error = deja.error(1, &["audit", "list", "--from", "1h", "--until", "2h"]);
+    assert_eq!(error, "deja: until must be later than from");
     deja.ok(&["project", "delete", "a", "--yes"]);
     assert_eq!(deja.json(&["audit", "list", "--limit", "1", "--json"])[0]["action"], "project.delete");
     assert!(deja.ok(&["audit", "list"]).starts_with("AT "));

@@ -5,6 +5,7 @@ use axum::http::Request;
 use deja_core::admin::{operators, tokens};
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{KeyHash, PlainKey};
+use deja_core::audit::AuditFilter;
 use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::operator::Role;
@@ -54,7 +55,12 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     assert_eq!(page.one("tbody .badge"), "Revoked");
     assert!(page.all("td.do a").is_empty(), "there is no way back");
     assert!(world.wired.store.key_by_hash(&key.hash()).await.unwrap().is_none());
-    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let rows = world
+        .wired
+        .store
+        .changes(&AuditFilter::of(project.id), None, std::num::NonZeroUsize::MAX)
+        .await
+        .unwrap();
     let row = rows.iter().find(|row| row.change.action == "key.revoke").unwrap();
     assert_eq!(row.change.actor.name(), "member-0@example.com");
     assert!(!format!("{rows:?}").contains(key.reveal()));
@@ -200,7 +206,8 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let page = ada.submit(&revoke, &[]).await;
     assert!(page.all("section[aria-labelledby=tokens] tbody tr").is_empty());
     assert_eq!(asked().await, 401);
-    let rows = world.wired.store.changes(None, None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let rows =
+        world.wired.store.changes(&AuditFilter::default(), None, std::num::NonZeroUsize::MAX).await.unwrap();
     let told: Vec<_> = rows.iter().filter(|row| row.change.action.starts_with("token.")).collect();
     assert_eq!(told.len(), 2);
     assert!(told.iter().all(|row| row.change.actor.name() == EMAIL));

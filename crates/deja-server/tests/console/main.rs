@@ -3,6 +3,7 @@
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
 mod analytics;
+mod audit;
 mod cache;
 mod cross_site;
 mod hostile;

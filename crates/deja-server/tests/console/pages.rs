@@ -186,7 +186,7 @@ async fn what_is_not_there_is_a_page_that_says_so() {
     assert!(!owner.get("/console/audit").await.all(&row).is_empty());
     let page = owner.get(&format!("/console/audit?project={}", gone.id)).await;
     assert_eq!(page.all(&row).len(), page.all("tbody tr").len());
-    assert_eq!(page.one("option[selected]"), format!("{} (deleted)", gone.id));
+    assert_eq!(page.one("#project option[selected]"), format!("{} (deleted)", gone.id));
     // The API's errors stay JSON.
     let page = owner.get("/nowhere").await;
     assert_eq!((page.status, page.body.as_str()), (404, r#"{"detail":"Not found"}"#));

@@ -6,7 +6,9 @@ use std::time::Duration;
 use deja_core::admin::cache;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{ContextKey, EntryHits, OTHER_MODELS, Outcome, UsageBatch, UsageEvent};
+use deja_core::audit::AuditFilter;
 use deja_core::cache::{Answered, Met};
+use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::KeyId;
 use deja_core::money::NanoUsd;
@@ -124,6 +126,55 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert!(live.all("form.filters").is_empty(), "what is typed would be gone");
     let stop = live.attributes("nav[aria-label=View] a", "href").remove(0);
     assert_eq!(stop, "/console/p/furnished/requests?outcome=semantic_hit", "it stops with the same filters");
+}
+
+#[tokio::test]
+async fn requests_are_found_by_their_time_in_the_list_the_file_and_the_live_view() {
+    let (world, (project, entry), mut viewer) = World::furnished_for(Role::Member).await;
+    // 2026-07-01T00:00:00Z, and each a minute later.
+    let at = |minute: i64| Timestamp::from_secs(1_782_864_000 + 60 * minute);
+    let rows = (0..120).map(|minute| LoggedRequest {
+        at: at(minute),
+        request: Some(format!("r{minute}")),
+        outcome: if minute % 2 == 0 { Outcome::SemanticHit } else { Outcome::Miss },
+        ..world.logged(&project, entry, ASKED)
+    });
+    world.wired.store.log_requests(&rows.collect::<Vec<_>>()).await.unwrap();
+    let list = "/console/p/furnished/requests";
+    for (filter, rows) in [
+        ("from=2026-07-01T01:50", 10),
+        ("until=2026-07-01T00:20", 20),
+        ("from=2026-07-01T00:10&until=2026-07-01T00:30", 20),
+        ("from=2026-07-01T00:10&until=2026-07-01T00:30&outcome=miss", 10),
+        ("from=2026-07-01T00:10&until=2026-07-01T00:30&sort=5", 20),
+        ("from=2026-07-01T02:00", 0),
+    ] {
+        let page = viewer.get(&format!("{list}?{filter}")).await;
+        assert_eq!((page.status, page.all(ROWS).len()), (200, rows), "{filter}");
+        assert_eq!(page.text().contains("No request matches"), rows == 0, "{filter}");
+        let [live, csv] = page.attributes("nav[aria-label=View] a", "href").try_into().unwrap();
+        assert_eq!(viewer.get(&csv).await.body.lines().count(), 1 + rows, "{csv}");
+        let page = viewer.get(&live).await;
+        assert_eq!(page.all(ROWS).len(), rows, "{live}");
+        let stop = page.attributes("nav[aria-label=View] a", "href").remove(0);
+        assert_eq!(viewer.get(&stop).await.all(ROWS).len(), rows, "{stop}");
+    }
+    // Page by page within the time.
+    let page = viewer.get(&format!("{list}?from=2026-07-01T00:30&until=2026-07-01T01:30")).await;
+    assert_eq!(page.attributes("#from, #until", "value"), ["2026-07-01T00:30", "2026-07-01T01:30"]);
+    let next = page.attributes("a[rel=next]", "href").remove(0);
+    let page = viewer.get(&next).await;
+    assert_eq!((page.all(ROWS).len(), page.attributes("a[rel=next]", "href").len()), (10, 0));
+    for (time, told) in [
+        ("from=soon", "From must be a moment such as 2026-07-31 14:30, in UTC."),
+        ("from=2026-07-02T00:00&until=2026-07-01T00:00", "Until must be later than from."),
+    ] {
+        let page = viewer.get(&format!("{list}?{time}")).await;
+        assert_eq!((page.status, page.all(ROWS).len()), (422, 0), "{time}");
+        assert_eq!((page.one("[role=alert]").as_str(), page.text().contains("No request")), (told, false));
+        let file = viewer.get(&format!("{list}/log.csv?{time}")).await;
+        assert_eq!((file.status, file.one("[role=alert]").contains(told)), (422, true), "{}", file.text());
+    }
 }
 
 #[tokio::test]
@@ -430,7 +481,8 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     let asked = [("asked", ASKED)];
     let page = member.post(&format!("/console/p/furnished/cache/{entry}/wrong"), &asked).await;
     assert!(page.one("#asked-problem").contains("logs no requests"), "{}", page.text());
-    let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    let rows =
+        world.wired.store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MIN).await.unwrap();
     assert!(rows[0].change.detail.contains("request log: 10000 -> 0"), "{:?}", rows[0].change);
 }
 
@@ -468,7 +520,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
     let late = cache::Deleted { at: deleted.at.minus(Duration::from_mins(1)), ..deleted };
     let refused = cache::restore(&world.acting(), "furnished", late).await.unwrap_err();
     assert!(refused.to_string().contains("ten seconds"), "{refused}");
-    let rows = store.changes(Some(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let rows = store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MAX).await.unwrap();
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..3], ["entry.delete", "entry.restore", "entry.delete"]);
     assert!(member.submit(&delete, &[]).await.one("[role=alert]").contains("any more"), "it is gone");
@@ -511,7 +563,7 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
     assert_eq!(page.attributes("input[name=entry]", "value"), ids, "as they were");
     let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
     assert!(page.one("[role=alert]").contains("back already"), "{}", page.text());
-    let rows = store.changes(Some(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let rows = store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MAX).await.unwrap();
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..4], ["entry.restore", "entry.restore", "entry.delete", "entry.delete"]);
 
@@ -548,6 +600,7 @@ async fn a_purge_says_how_many_went() {
     let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
     let page = member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;
     assert_eq!(page.one(".note"), "2 entries deleted.");
-    let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    let rows =
+        world.wired.store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MIN).await.unwrap();
     assert_eq!(rows[0].change.detail, "all entries; 2 found");
 }

@@ -9,10 +9,11 @@ use deja_server::console::{Access, listed};
 use crate::util::{Browser, Page, World};
 
 /// What only owners of deja may do.
-const OWNERS: [(&str, &str); 10] = [
+const OWNERS: [(&str, &str); 11] = [
     ("POST", "/console/p/{slug}/settings/limits"),
     ("POST", "/console/p/{slug}/settings/prices"),
     ("GET", "/console/audit"),
+    ("GET", "/console/audit/log.csv"),
     ("GET", "/console/operators"),
     ("POST", "/console/operators/invite"),
     ("GET", "/console/operators/change"),

@@ -133,6 +133,22 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     ];
     assert_eq!(actions, expected);
     assert!(rows.iter().all(|row| row["actor"] == "ada@example.com"), "{rows:?}");
+    let found = |filter: &str| {
+        let rows = ada.ok("GET", &format!("/audit?project=my-team&{filter}"), None);
+        rows["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["action"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("action=key.revoke"), ["key.revoke"]);
+    assert_eq!(found("actor=ada@example.com&action=provider.set"), ["provider.set"; 2]);
+    assert_eq!(found("actor=cli"), [""; 0]);
+    assert_eq!(found("from=2099-01-01T00:00:00Z"), [""; 0]);
+    assert_eq!(found("until=2020-01-01T00:00:00%2B02:00"), [""; 0]);
+    assert_eq!(found("from=2020-01-01T00:00:00Z&until=2099-01-01T00:00:00Z&limit=100"), expected);
+    assert_eq!(found(&format!("limit=2&before={}", rows[1]["number"])), expected[2..4]);
     ada.ok("DELETE", "/projects/my-team", None);
     ada.refused("GET", "/projects/my-team", &json!({}), 404, "not_found");
     for secret in ["hush-1", plain, &ada.token] {
@@ -387,11 +403,35 @@ fn what_is_wrong_with_a_member_is_told_in_words_of_the_document() {
         ("GET", "/audit?limit=-1", "", "limit must be a whole number from 1 to 10000"),
         ("GET", "/audit?limit=0", "", "the limit must be from 1 to 10000"),
         ("GET", "/audit?limit=10001", "", "the limit must be from 1 to 10000"),
-        ("GET", "/audit?limt=1", "", "there is no member `limt`: known are `project` or `limit`"),
+        ("GET", "/audit?before=x", "", "before must be a whole number, 0 or more"),
+        ("GET", "/audit?from=yesterday", "", "from must be a time such as 2035-01-31T00:00:00Z"),
+        ("GET", "/audit?until=2035-01-31", "", "until must be a time such as 2035-01-31T00:00:00Z"),
+        (
+            "GET",
+            "/audit?from=2035-01-31T00:00:00Z&until=2035-01-31T00:00:00Z",
+            "",
+            "until must be later than from",
+        ),
+        (
+            "GET",
+            "/audit?actor=ada",
+            "",
+            "the actor must be an operator's e-mail address, cli, system, key for all API keys, or one of them as rows name it, \
+             such as 'key dj_0123abcd'",
+        ),
+        (
+            "GET",
+            "/audit?limt=1",
+            "",
+            "there is no member `limt`: known are `project`, `action`, `actor`, `from`, `until`, `before`, `limit`",
+        ),
     ] {
         let answer = ada.send(method, path, body.as_bytes());
         assert_eq!((answer.status, &*answer.detail(400)), (400, told), "{body}");
     }
+    let unknown = ada.send("GET", "/audit?action=key.remove", b"").detail(400);
+    assert!(unknown.starts_with("there is no action 'key.remove': known are cache.export, "), "{unknown}");
+    assert!(unknown.ends_with(", token.create, token.revoke"), "{unknown}");
 }
 
 #[test]

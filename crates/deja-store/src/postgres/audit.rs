@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::audit::{Actor, AuditFilter, AuditRow, Change};
 use deja_core::clock::Timestamp;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::connections::Params;
 use super::rows::{count, get, id, limit_of, number_before, signed, time, total, uuid};
+use crate::lists::{actor_of, audit_reads_through, audit_rows};
 
 /// When the row of a change is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +38,6 @@ pub(super) struct Noted {
 
 impl Noted {
     pub(super) fn of(change: &Change) -> Self {
-        // PostgreSQL takes no NUL in a text.
-        let clean = |text: &str| text.replace('\0', "\u{fffd}");
         Self {
             at: change.at.as_nanos(),
             actor_id: change.actor.operator().as_ref().map(|id| uuid(id.as_bytes())),
@@ -92,6 +91,11 @@ impl Noted {
     }
 }
 
+/// PostgreSQL takes no NUL in a text.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
 impl PostgresStore {
     /// Does what `parts` say and writes the change if it was done; says how many things were changed.
     pub(super) async fn change(
@@ -126,18 +130,27 @@ impl Audit for PostgresStore {
 
     async fn changes(
         &self,
-        project: Option<ProjectId>,
+        filter: &AuditFilter,
         before_number: Option<u64>,
         at_most: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError> {
-        let of = if project.is_some() { "project_id = $3" } else { "$3::uuid IS NULL" };
-        let sql = format!(
-            "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
-             WHERE number < $1 AND {of} ORDER BY number DESC LIMIT $2"
-        );
-        let project = project.map(|project| uuid(project.as_bytes()));
-        let params: Params<'_> = &[&number_before(before_number), &limit_of(at_most), &project];
-        self.connections.query(&sql, params).await?.iter().map(from_row).collect()
+        let of = if filter.project.is_some() { "project_id = $3" } else { "$3::uuid IS NULL" };
+        let sql = audit_rows(of, ["$1", "$2"], ["$4::text", "$5::text", "$6::bigint", "$7::bigint"]);
+        let params: Params<'_> = &[
+            &number_before(before_number),
+            &limit_of(at_most),
+            &filter.project.map(|project| uuid(project.as_bytes())),
+            &filter.action.as_deref().map(clean),
+            &actor_of(filter).map(clean),
+            &filter.within.from.map(Timestamp::as_nanos),
+            &filter.within.until.map(Timestamp::as_nanos),
+        ];
+        let rows = if audit_reads_through(filter) {
+            self.connections.search(&sql, params).await?
+        } else {
+            self.connections.query(&sql, params).await?
+        };
+        rows.iter().map(from_row).collect()
     }
 
     async fn sweep_changes(

@@ -99,14 +99,15 @@ impl RequestLog for PostgresStore {
         at_most: NonZeroUsize,
     ) -> Result<Vec<LogRow>, StoreError> {
         let value = match order.by {
-            LogColumn::Similarity => "$11::text::real",
-            LogColumn::Number | LogColumn::Latency | LogColumn::Saved => "$11::text::bigint",
+            LogColumn::Similarity => "$13::text::real",
+            LogColumn::Number | LogColumn::Latency | LogColumn::Saved => "$13::text::bigint",
         };
         let (behind, by) = log_order(order, "$2::bigint", value, "IS NOT DISTINCT FROM");
         let sql = format!(
             "{SELECT} WHERE project_id = $1 AND {behind} AND ($4::text IS NULL OR outcome = $4)
                  AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
                  AND ($7::bigint IS NULL OR context = $7) AND {} AND {}
+                 AND ($11::bigint IS NULL OR at >= $11) AND ($12::bigint IS NULL OR at < $12)
                  AND ($9::bytea[] IS NULL OR asked_hash = ANY($9) OR {})
              ORDER BY {by} LIMIT $3",
             // The entry's own index is used where there is one.
@@ -127,10 +128,12 @@ impl RequestLog for PostgresStore {
             &filter.entry.map(|entry| uuid(entry.as_bytes())),
             &hashes.as_ref().map(|hashes| hashes.iter().map(|hash| hash.0.as_slice()).collect::<Vec<_>>()),
             &filter.part().map(searched),
+            &filter.within.from.map(Timestamp::as_nanos),
+            &filter.within.until.map(Timestamp::as_nanos),
             &text.flatten(),
         ];
         // By number the value says nothing more.
-        let params = if order.by == LogColumn::Number { &params[..10] } else { params };
+        let params = if order.by == LogColumn::Number { &params[..12] } else { params };
         let rows = if log_reads_through(filter, order) {
             self.connections.search(&sql, params).await?
         } else {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::audit::{Actor, AuditFilter, AuditRow, Change};
 use deja_core::clock::Timestamp;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
@@ -13,6 +13,7 @@ use super::fault::Failed;
 use super::rows::{count, limit_of, number_before, signed, time};
 use super::writer::numbers;
 use super::{Done, SqliteStore};
+use crate::lists::{actor_of, audit_reads_through, audit_rows};
 
 impl SqliteStore {
     /// Has `work` done, which says whether it did anything, and writes the row of the change with it if so.
@@ -83,17 +84,23 @@ impl Audit for SqliteStore {
 
     async fn changes(
         &self,
-        project: Option<ProjectId>,
+        filter: &AuditFilter,
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError> {
-        let of = if project.is_some() { "project_id = ?3" } else { "?3 IS NULL" };
-        let sql = format!(
-            "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
-             WHERE number < ?1 AND {of} ORDER BY number DESC LIMIT ?2"
+        let of = if filter.project.is_some() { "project_id = ?3" } else { "?3 IS NULL" };
+        let sql = audit_rows(of, ["?1", "?2"], ["?4", "?5", "?6", "?7"]);
+        let values = (
+            number_before(before),
+            limit_of(limit),
+            filter.project.map(|project| *project.as_bytes()),
+            filter.action.clone(),
+            actor_of(filter).map(str::to_owned),
+            filter.within.from.map(Timestamp::as_nanos),
+            filter.within.until.map(Timestamp::as_nanos),
         );
-        let project = project.map(|project| *project.as_bytes());
-        self.readers.all(sql, (number_before(before), limit_of(limit), project), from_row).await
+        let readers = if audit_reads_through(filter) { &self.searches } else { &self.readers };
+        readers.all(sql, values, from_row).await
     }
 
     async fn sweep_changes(

@@ -48,11 +48,12 @@ impl RequestLog for SqliteStore {
         let readers = if log_reads_through(&filter, order) { &self.searches } else { &self.readers };
         readers
             .read(move |connection| {
-                let (behind, by) = log_order(order, "?2", "?12", "IS");
+                let (behind, by) = log_order(order, "?2", "?14", "IS");
                 let sql = format!(
                     "{SELECT} WHERE project_id = ?1 AND {behind} AND (?4 IS NULL OR outcome = ?4)
                          AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
-                         AND {} AND {} AND (?9 IS NULL OR asked_hash IN (?9, ?10) OR instr(folded(asked), folded(?11)) > 0)
+                         AND {} AND {} AND (?12 IS NULL OR at >= ?12) AND (?13 IS NULL OR at < ?13)
+                         AND (?9 IS NULL OR asked_hash IN (?9, ?10) OR instr(folded(asked), folded(?11)) > 0)
                      ORDER BY {by} LIMIT ?3",
                     // The entry's own index is used where there is one.
                     if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" },
@@ -71,10 +72,12 @@ impl RequestLog for SqliteStore {
                     as_asked.map(|hash| hash.0),
                     trimmed.map(|hash| hash.0),
                     filter.part(),
+                    filter.within.from.map(Timestamp::as_nanos),
+                    filter.within.until.map(Timestamp::as_nanos),
                     after.and_then(|after| after.value).map(|value| of_column(order.by, value)),
                 ];
                 // By number the value says nothing more.
-                let params = if order.by == LogColumn::Number { &params[..11] } else { params };
+                let params = if order.by == LogColumn::Number { &params[..13] } else { params };
                 connection.prepare_cached(&sql)?.query_map(params, |row| from_row(project, row))?.collect()
             })
             .await

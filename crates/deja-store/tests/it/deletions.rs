@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
-use deja_core::audit::{Actor, Change};
+use deja_core::audit::{Actor, AuditFilter, Change};
 use deja_core::id::KeyId;
 use deja_core::project::Project;
 use deja_core::store::StoreError;
@@ -28,7 +28,7 @@ async fn a_deletion_that_failed_half_way_is_in_the_log_serves_nothing_and_is_fin
     let deletion = Change::new(NOW, Actor::Cli, "project.delete").within(project_id(1));
     assert!(store.delete_project(project_id(1), &deletion).await.is_err(), "its entry is locked for long");
 
-    let newest = other.changes(None, None, NonZeroUsize::MIN).await.unwrap().remove(0);
+    let newest = other.changes(&AuditFilter::default(), None, NonZeroUsize::MIN).await.unwrap().remove(0);
     assert_eq!(newest.change, deletion);
     assert_eq!(other.projects().await.unwrap(), []);
     assert_eq!(other.project("p1").await.unwrap(), None);

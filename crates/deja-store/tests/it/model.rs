@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::ApiKey;
+use deja_core::audit::AuditFilter;
 use deja_core::cache::{Frame, Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
@@ -235,7 +236,7 @@ async fn everything(store: &dyn Store, now: Timestamp) -> String {
             text += &play(store, &Step::Nearest { scope, vector: at, threshold: 0.4 }, 0, now).await;
         }
     }
-    let rows = store.changes(None, None, NonZeroUsize::MAX).await.unwrap();
+    let rows = store.changes(&AuditFilter::default(), None, NonZeroUsize::MAX).await.unwrap();
     let changes: Vec<_> = rows.into_iter().map(|row| row.change).collect();
     let changes = format!("{changes:?}");
     text.push_str(&changes);

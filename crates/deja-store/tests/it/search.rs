@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::audit::AuditFilter;
 use deja_core::cache::{Frame, Scope};
 use deja_core::money::NanoUsd;
 use deja_core::store::{EntryFilter, EntryOrder, Store, StoreError};
@@ -45,7 +46,8 @@ async fn fill(store: &dyn Store) {
 /// Asserts of a filled store which gives searches a millisecond.
 async fn assert_searches_end(store: &dyn Store) {
     let (project, nowhere, one) = (project_id(1), with_text("nowhere"), NonZeroUsize::MIN);
-    let changes = || async { store.changes(None, None, NonZeroUsize::MAX).await.unwrap().len() };
+    let changes =
+        || async { store.changes(&AuditFilter::default(), None, NonZeroUsize::MAX).await.unwrap().len() };
     let before = changes().await;
     let ended = [
         store.browse(project, &nowhere, EntryOrder::NEWEST, None, one).await.err(),
@@ -91,6 +93,43 @@ async fn a_search_in_postgresql_ends_in_time() {
     assert_searches_end(&*store).await;
     store.close().await.unwrap();
     patient.close().await.unwrap();
+}
+
+/// A filter of the audit log by anything but the project.
+fn by_action() -> AuditFilter {
+    AuditFilter { action: Some("nothing".into()), ..AuditFilter::default() }
+}
+
+#[tokio::test]
+async fn going_through_the_audit_log_of_the_embedded_store_ends_in_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let store =
+        open(&StoreSettings { search_timeout: Duration::ZERO, ..StoreSettings::new(directory.path()) })
+            .await
+            .unwrap();
+    for _ in 0..100 {
+        store.note(&change()).await.unwrap();
+    }
+    let found = store.changes(&by_action(), None, NonZeroUsize::MAX).await;
+    assert!(matches!(found, Err(StoreError::SearchTimeout)), "{found:?}");
+    assert_eq!(store.changes(&AuditFilter::of(project_id(1)), None, NonZeroUsize::MAX).await.unwrap(), []);
+    assert_eq!(store.changes(&AuditFilter::default(), None, NonZeroUsize::MAX).await.unwrap().len(), 100);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn going_through_the_audit_log_in_postgresql_ends_in_time() {
+    let database = Database::create().await;
+    let search_timeout = Duration::from_millis(50);
+    let store = open_store(PostgresSettings { search_timeout, ..settings(&database.url) }).await;
+    let mut client = database.client().await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("LOCK TABLE changes IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let found = store.changes(&by_action(), None, NonZeroUsize::MAX).await;
+    assert!(matches!(found, Err(StoreError::SearchTimeout)), "{found:?}");
+    lock.rollback().await.unwrap();
+    assert_eq!(store.changes(&by_action(), None, NonZeroUsize::MAX).await.unwrap(), []);
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -7,8 +7,9 @@ use super::fixtures::{
 };
 use super::labels::wrong;
 use super::{Subject, register};
-use crate::audit::{Actor, AuditRow, Change};
+use crate::audit::{Actor, AuditFilter, AuditRow, Change, Doer};
 use crate::cache::Labelled;
+use crate::clock::TimeRange;
 use crate::id::{OperatorId, ProjectId};
 use crate::member::Rank;
 use crate::operator::{Invite, Operator, Purpose, Role, Session, TokenHash};
@@ -19,6 +20,8 @@ use crate::testing;
 register!["audit":
     rows_come_back_as_they_were,
     rows_page_newest_first,
+    filters_choose_by_project_action_actor_and_time,
+    filtered_rows_page_newest_first,
     every_change_writes_its_row,
     what_was_not_done_writes_none,
     rows_outlive_their_project,
@@ -30,7 +33,7 @@ fn of(action: &'static str, project: Option<ProjectId>) -> Change {
 }
 
 async fn actions(store: &dyn Store) -> Vec<String> {
-    let rows = store.changes(None, None, MANY).await.unwrap();
+    let rows = store.changes(&AuditFilter::default(), None, MANY).await.unwrap();
     rows.into_iter().rev().map(|row| row.change.action.into_owned()).collect()
 }
 
@@ -45,7 +48,7 @@ async fn rows_come_back_as_they_were(mut store: Subject) {
         store.note(change).await.unwrap();
     }
     store.reopen().await;
-    let rows = store.changes(None, None, MANY).await.unwrap();
+    let rows = store.changes(&AuditFilter::default(), None, MANY).await.unwrap();
     let kept: Vec<Change> = rows.iter().rev().map(|row| row.change.clone()).collect();
     assert_eq!(kept, changes);
     assert!(rows.is_sorted_by(|a, b| a.number > b.number));
@@ -60,7 +63,7 @@ async fn rows_page_newest_first(mut store: Subject) {
     let mut seen = Vec::new();
     let mut before = None;
     loop {
-        let page = store.changes(Some(project_id(0)), before, two).await.unwrap();
+        let page = store.changes(&AuditFilter::of(project_id(0)), before, two).await.unwrap();
         // What is added meanwhile moves nothing.
         store.note(&of("note", Some(project_id(0)))).await.unwrap();
         let Some(last) = page.last() else { break };
@@ -70,7 +73,79 @@ async fn rows_page_newest_first(mut store: Subject) {
     }
     assert_eq!(seen.len(), 4);
     assert!(seen.is_sorted_by(|a, b| a > b));
-    assert_eq!(store.changes(None, None, MANY).await.unwrap().len(), 10);
+    assert_eq!(store.changes(&AuditFilter::default(), None, MANY).await.unwrap().len(), 10);
+}
+
+async fn filters_choose_by_project_action_actor_and_time(mut store: Subject) {
+    let ada = Actor::Operator { id: OperatorId::from_bytes(bytes(3)), email: "ada@example.com".into() };
+    let key = |shown: &str| Actor::Key(format!("key {shown}"));
+    let rows = [
+        ("a", ada.clone(), 1),
+        ("b", ada, 2),
+        ("a", key("dj_0001"), 2),
+        ("a", key("dj_0002"), 1),
+        ("b", Actor::Cli, 1),
+        ("a \0 c", Actor::System, 2),
+    ];
+    for (second, (action, actor, project)) in rows.into_iter().enumerate() {
+        let at = later(second.try_into().unwrap());
+        store.note(&Change::new(at, actor, action).within(project_id(project))).await.unwrap();
+    }
+    store.reopen().await;
+    let find = async |filter: AuditFilter| {
+        let rows = store.changes(&filter, None, MANY).await.unwrap();
+        rows.iter().map(|row| row.change.at.since(NOW).as_secs().to_string()).collect::<String>()
+    };
+    let any = AuditFilter::default();
+    let action = |action: &str| AuditFilter { action: Some(action.into()), ..AuditFilter::default() };
+    let by = |by| AuditFilter { by: Some(by), ..AuditFilter::default() };
+    let named = |name: &str| by(Doer::Named(name.into()));
+    let within =
+        |from: Option<i64>, until: Option<i64>| TimeRange { from: from.map(later), until: until.map(later) };
+    assert_eq!(find(any.clone()).await, "543210");
+    assert_eq!(find(AuditFilter::of(project_id(2))).await, "521");
+    assert_eq!(find(action("a")).await, "320");
+    assert_eq!(find(action("a \0 c")).await, "5");
+    assert_eq!(find(action("c")).await, "");
+    assert_eq!(find(named("ada@example.com")).await, "10");
+    assert_eq!(find(named("key dj_0002")).await, "3");
+    assert_eq!(find(named("cli")).await, "4");
+    assert_eq!(find(named("system")).await, "5");
+    assert_eq!(find(named("key dj_")).await, "", "no part of a name");
+    assert_eq!(find(by(Doer::AnyKey)).await, "32");
+    for (from, until, found) in [
+        (Some(2), Some(4), "32"),
+        (Some(4), None, "54"),
+        (None, Some(1), "0"),
+        (Some(6), None, ""),
+        (Some(4), Some(2), ""),
+    ] {
+        assert_eq!(find(AuditFilter { within: within(from, until), ..any.clone() }).await, found);
+    }
+    let all = AuditFilter {
+        project: Some(project_id(1)),
+        within: within(Some(0), Some(4)),
+        ..AuditFilter { by: Some(Doer::AnyKey), ..action("a") }
+    };
+    assert_eq!(find(all).await, "3");
+}
+
+async fn filtered_rows_page_newest_first(store: Subject) {
+    for second in 0..9 {
+        let action = if second % 3 == 0 { "other" } else { "meant" };
+        store.note(&Change::new(later(second), Actor::Cli, action)).await.unwrap();
+    }
+    let within = TimeRange { from: Some(later(2)), until: None };
+    let filter = AuditFilter { action: Some("meant".into()), within, ..AuditFilter::default() };
+    let (mut seen, mut before) = (Vec::new(), None);
+    loop {
+        let page = store.changes(&filter, before, NonZeroUsize::new(2).unwrap()).await.unwrap();
+        store.note(&Change::new(later(10), Actor::Cli, "meant")).await.unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(last.number);
+        seen.extend(page.into_iter().map(|row| row.change.at));
+    }
+    assert_eq!(seen, [8, 7, 5, 4, 2].map(later));
 }
 
 fn provider() -> ProviderConfig {
@@ -206,7 +281,7 @@ async fn rows_outlive_their_project(mut store: Subject) {
     store.delete(id, entry_id(1), &of("entry.delete", Some(id))).await.unwrap();
     store.delete_project(id, &of("project.delete", Some(id))).await.unwrap();
     store.reopen().await;
-    let rows = store.changes(Some(id), None, MANY).await.unwrap();
+    let rows = store.changes(&AuditFilter::of(id), None, MANY).await.unwrap();
     assert_eq!(
         rows.iter().map(|row| &*row.change.action).collect::<Vec<_>>(),
         ["project.delete", "entry.delete"]
@@ -227,9 +302,9 @@ async fn sweep_removes_rows_of_one_action(mut store: Subject) {
     assert_eq!(sweep(0, u64::MAX, many).await.unwrap(), 0);
     assert_eq!(sweep(0, 5, many).await.unwrap(), 2, "the newest stay");
     let numbers = |rows: &[AuditRow]| rows.iter().map(|row| row.number).collect::<Vec<_>>();
-    let before = numbers(&store.changes(None, None, many).await.unwrap());
+    let before = numbers(&store.changes(&AuditFilter::default(), None, many).await.unwrap());
     store.reopen().await;
-    let rows = store.changes(None, None, many).await.unwrap();
+    let rows = store.changes(&AuditFilter::default(), None, many).await.unwrap();
     assert_eq!(numbers(&rows), before, "rows keep their numbers");
     let at = |action: &str| {
         let of = rows.iter().rev().filter(|row| row.change.action == action);
@@ -240,5 +315,8 @@ async fn sweep_removes_rows_of_one_action(mut store: Subject) {
     assert_eq!(store.sweep_changes("refused", later(99), 5, many).await.unwrap(), 5);
     assert_eq!(actions(&*store).await, ["other"; 10]);
     store.note(&of("refused", None)).await.unwrap();
-    assert!(store.changes(None, None, many).await.unwrap()[0].number > before[0], "no number comes twice");
+    assert!(
+        store.changes(&AuditFilter::default(), None, many).await.unwrap()[0].number > before[0],
+        "no number comes twice"
+    );
 }

@@ -10,6 +10,7 @@ use super::fixtures::{
     put, recorded, request, scope, turned, with_project,
 };
 use super::{Subject, register};
+use crate::audit::AuditFilter;
 use crate::cache::{CONTEXT, Frame, Inserted, Kind, NewEntry, Parameters, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
@@ -351,7 +352,7 @@ async fn purge_takes_all_of_many(mut store: Subject) {
     let filter = EntryFilter { model: Some("m".to_owned()), ..EntryFilter::default() };
     let purge = change().within(one);
     assert_eq!(store.purge(one, &filter, &purge).await.unwrap(), u64::from(MANY));
-    let rows = store.changes(Some(one), None, NonZeroUsize::MAX).await.unwrap();
+    let rows = store.changes(&AuditFilter::of(one), None, NonZeroUsize::MAX).await.unwrap();
     assert_eq!(rows.iter().filter(|row| row.change == purge).count(), 1, "one purge is one change");
     store.reopen().await;
     assert_eq!(store.count(one).await.unwrap(), 0);

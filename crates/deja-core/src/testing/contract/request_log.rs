@@ -9,7 +9,7 @@ use super::fixtures::{
 use super::{Subject, register};
 use crate::analytics::{ContextKey, Outcome, Surface};
 use crate::cache::{Met, PromptHash};
-use crate::clock::Timestamp;
+use crate::clock::{TimeRange, Timestamp};
 use crate::embedding::Similarity;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -145,7 +145,8 @@ async fn they_are_listed_by_each_column_both_ways(mut store: Subject) {
         store.log_requests(&[LoggedRequest { model: "n".into(), ..one }]).await.unwrap();
     }
     store.reopen().await;
-    let m = LogFilter { model: Some("m".into()), ..LogFilter::default() };
+    let within = TimeRange { from: Some(NOW), until: Some(later(1)) };
+    let m = LogFilter { model: Some("m".into()), within, ..LogFilter::default() };
     let name =
         |row: &LogRow| *names.iter().find(|name| row.logged.asked == Some(PromptHash::of(name))).unwrap();
     // What there is nothing of comes last either way.
@@ -176,8 +177,8 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(store: Subject) {
     let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%", "\n two\nlines "];
     let [cat, dog, quiet, keyed, plain, percent, padded] = names;
     let given = [
-        LoggedRequest { context: ContextKey(5), ..with_text(project, cat, NOW) },
-        LoggedRequest { model: "n".into(), joined: true, ..with_text(project, dog, NOW) },
+        LoggedRequest { context: ContextKey(5), ..with_text(project, cat, later(-7)) },
+        LoggedRequest { model: "n".into(), joined: true, ..with_text(project, dog, later(-3)) },
         LoggedRequest {
             met: Some(met(1, 0.9, Met::Served, None)),
             outcome: Outcome::SemanticHit,
@@ -199,6 +200,16 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(store: Subject) {
     assert_eq!(find(LogFilter { entry: Some(entry_id(1)), ..any.clone() }).await, [quiet]);
     assert_eq!(find(LogFilter { entry: Some(entry_id(2)), ..any.clone() }).await, [""; 0]);
     assert_eq!(find(LogFilter { key: Some(KeyId::from_bytes(bytes(2))), ..any.clone() }).await, [keyed]);
+    let within = |from: Option<i64>, until: Option<i64>| {
+        let within = TimeRange { from: from.map(later), until: until.map(later) };
+        LogFilter { within, ..LogFilter::default() }
+    };
+    assert_eq!(find(within(None, Some(-3))).await, [cat]);
+    assert_eq!(find(within(Some(-3), Some(0))).await, [dog]);
+    assert_eq!(find(within(Some(-7), Some(0))).await, [dog, cat]);
+    assert_eq!(find(within(Some(0), None)).await, [padded, percent, plain, keyed, quiet]);
+    assert_eq!(find(within(Some(1), None)).await, [""; 0]);
+    assert_eq!(find(LogFilter { asked: Some("cat".into()), ..within(Some(0), None) }).await, [quiet]);
     let text = |text: &str| LogFilter { asked: Some(text.into()), ..LogFilter::default() };
     assert_eq!(find(text("cat")).await, [quiet, cat], "just this, and a part of a text that is kept");
     assert_eq!(find(text("K \0 DOG")).await, [dog]);

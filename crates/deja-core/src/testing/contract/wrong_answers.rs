@@ -8,6 +8,7 @@ use super::fixtures::{
 };
 use super::labels::{said, wrong};
 use super::{Subject, register};
+use crate::audit::AuditFilter;
 use crate::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity, Threshold};
@@ -237,7 +238,7 @@ async fn only_a_served_answer_that_people_found_wrong_is_forbidden(mut store: Su
     store.reopen().await;
     assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
     assert_eq!(store.wrong_answers(scope.project(), None, MANY).await.unwrap(), []);
-    assert_eq!(store.changes(Some(scope.project()), None, MANY).await.unwrap(), []);
+    assert_eq!(store.changes(&AuditFilter::of(scope.project()), None, MANY).await.unwrap(), []);
 }
 
 async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store: Subject) {
@@ -346,9 +347,9 @@ async fn the_third_wrong_answer_within_a_day_is_quarantine(mut store: Subject) {
     let expected = expected.map(|(number, since)| Quarantined { entry: entry_id(number), since });
     assert_eq!(in_quarantine(&*store, project).await, expected);
     assert_eq!(store.quarantine(project, of(1)).await.unwrap(), expected[..1]);
-    let rows = store.changes(Some(project), None, MANY).await.unwrap();
+    let rows = store.changes(&AuditFilter::of(project), None, MANY).await.unwrap();
     assert_eq!(rows, [], "these changes were of no project");
-    let rows = store.changes(None, None, MANY).await.unwrap();
+    let rows = store.changes(&AuditFilter::default(), None, MANY).await.unwrap();
     let of_quarantine: Vec<_> =
         rows.iter().rev().filter(|row| row.change.action == "entry.quarantine").collect();
     assert_eq!(of_quarantine.len(), 2);

@@ -5,9 +5,8 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::audit::{AuditRow, Change};
+use crate::audit::{AuditFilter, AuditRow, Change};
 use crate::clock::Timestamp;
-use crate::id::ProjectId;
 use crate::store::{Audit, StoreError};
 
 #[async_trait]
@@ -19,7 +18,7 @@ impl Audit for MemoryStore {
 
     async fn changes(
         &self,
-        project: Option<ProjectId>,
+        filter: &AuditFilter,
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError> {
@@ -27,7 +26,7 @@ impl Audit for MemoryStore {
         let rows = state.changes.rows.iter().rev();
         let rows = rows
             .filter(|row| before.is_none_or(|before| row.number < before))
-            .filter(|row| project.is_none() || row.change.project == project);
+            .filter(|row| filter.passes(&row.change));
         Ok(rows.take(limit.get()).cloned().collect())
     }
 

@@ -42,6 +42,7 @@ fn passes(row: &LogRow, filter: &LogFilter) -> bool {
         && filter.model.as_ref().is_none_or(|model| *model == logged.model)
         && filter.context.is_none_or(|context| context == logged.context)
         && filter.entry.is_none_or(|entry| Some(entry) == met)
+        && filter.within.contains(logged.at)
         && (filter.asked.is_none() || filter.hashes().is_some_and(asks) || filter.part().is_some_and(has))
 }
 

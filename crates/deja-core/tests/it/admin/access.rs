@@ -7,7 +7,7 @@ use std::time::Duration;
 use deja_core::admin::keys::Expiry;
 use deja_core::admin::tokens::Shown;
 use deja_core::admin::{Acting, AdminError, cache, operators, projects, sessions, tokens};
-use deja_core::audit::Actor;
+use deja_core::audit::{Actor, AuditFilter};
 use deja_core::clock::Clock as _;
 use deja_core::id::SystemEntropy;
 use deja_core::operator::{Invite, PlainToken, Purpose, Role};
@@ -110,7 +110,7 @@ async fn what_cannot_be_counted_in_time_is_purged_all_the_same() {
     store.fail_count.store(true, Ordering::SeqCst);
     let filter = EntryFilter { model: Some("m".into()), ..EntryFilter::default() };
     assert_eq!(cache::purge(&by, "shop", &filter).await.unwrap(), 0);
-    let changes = store.changes(Some(shop.id), None, NonZeroUsize::MIN).await.unwrap();
+    let changes = store.changes(&AuditFilter::of(shop.id), None, NonZeroUsize::MIN).await.unwrap();
     assert_eq!(
         (&*changes[0].change.action, &*changes[0].change.detail),
         ("cache.purge", "model m; not counted")

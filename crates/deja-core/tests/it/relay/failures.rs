@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use deja_core::analytics::Outcome;
-use deja_core::audit::Actor;
+use deja_core::audit::{Actor, AuditFilter};
 use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedder};
@@ -211,7 +211,8 @@ async fn an_entry_whose_record_cannot_be_given_makes_way_for_a_fresh_answer() {
             assert_ne!(fresh.entry.id, id);
             assert_eq!((bench.provider.count(), bench.entries().await), (2, 1));
             assert_eq!(bench.heard(), [Outcome::Miss, Outcome::Miss, Outcome::ExactHit], "each once");
-            let audit = bench.store.changes(None, None, 10.try_into().unwrap()).await.unwrap();
+            let audit =
+                bench.store.changes(&AuditFilter::default(), None, 10.try_into().unwrap()).await.unwrap();
             let row = audit.iter().find(|row| row.change.action == "entry.delete").unwrap();
             assert_eq!(
                 (&row.change.actor, row.change.subject.as_str()),

@@ -1,9 +1,11 @@
 //! `deja operator`, and `deja audit`, which tells what operators did.
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use deja_core::audit::{ACTIONS, Doer, UnknownActor};
 use deja_core::operator::Role;
 
-use super::shared::{Form, whole};
+use super::shared::{Form, Since, since, whole};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum OperatorTask {
@@ -48,15 +50,39 @@ Who gets a link is an operator, and listed, once they have used it.")]
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum AuditTask {
     /// The last changes, newest first
-    #[command(after_help = "Example:\n  deja audit list --project my-team --limit 20")]
+    #[command(after_help = "\
+Examples:
+  deja audit list --project my-team --limit 20
+  deja audit list --action key.revoke --from 7d
+  deja audit list --actor ada@example.com --from 2030-01-31T00:00:00Z --until 2030-02-01T00:00:00Z")]
     List {
         /// Only changes in this project. The rows of a project that is gone have its id, which is taken too
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
+        /// Only changes of this kind
+        #[arg(long, value_name = "ACTION", value_parser = PossibleValuesParser::new(ACTIONS), hide_possible_values = true)]
+        action: Option<String>,
+        /// Only changes by this operator, by cli, by system (deja itself), by this key as rows name it, or by key (all API keys)
+        #[arg(long, value_name = "NAME", value_parser = actor)]
+        actor: Option<String>,
+        /// Only changes from then on: 7d or 12h ago, or 2030-01-31T00:00:00Z
+        #[arg(long, value_name = "TIME", value_parser = since)]
+        from: Option<Since>,
+        /// Only changes before then
+        #[arg(long, value_name = "TIME", value_parser = since)]
+        until: Option<Since>,
+        /// Only changes of a smaller number: that of the last row of the page before, as --json has it
+        #[arg(long, value_name = "N", value_parser = whole::<u64>)]
+        before: Option<u64>,
         /// How many changes to show at most, up to 10,000
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = whole::<usize>)]
         limit: usize,
         #[command(flatten)]
         form: Form,
     },
+}
+
+/// Who is in the audit log.
+fn actor(text: &str) -> Result<String, UnknownActor> {
+    text.parse::<Doer>().map(|_| text.to_owned())
 }

@@ -2,9 +2,11 @@
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Args;
 use deja_core::admin::keys::Expiry;
+use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 
 #[derive(Debug, Args)]
@@ -66,6 +68,29 @@ pub(super) fn expiry(text: &str) -> Result<Expiry, String> {
     let moment = || text.parse().ok().map(Expiry::At);
     let wanted = "use a time such as 90d or 12h, or a moment such as 2030-01-31T00:00:00Z";
     seconds(text).map(Expiry::In).or_else(moment).ok_or_else(|| wanted.into())
+}
+
+/// A moment, or how long ago it was.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) enum Since {
+    Ago(Duration),
+    At(Timestamp),
+}
+
+impl Since {
+    pub(in crate::cli) fn moment(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Ago(span) => now.minus(span),
+            Self::At(at) => at,
+        }
+    }
+}
+
+/// How long ago, or a moment.
+pub(super) fn since(text: &str) -> Result<Since, String> {
+    let moment = || text.parse::<jiff::Timestamp>().ok().map(|at| Since::At(at.into()));
+    let wanted = "use a time that has gone by, such as 7d or 12h, or a moment such as 2030-01-31T00:00:00Z";
+    seconds(text).map(|ago| Since::Ago(Duration::from_secs(ago))).or_else(moment).ok_or_else(|| wanted.into())
 }
 
 #[derive(Clone, Copy, Debug, Args)]

@@ -2,18 +2,20 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use deja_core::admin::prices;
+use deja_core::admin::{AdminError, prices};
 use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Surface, SurfaceTotals, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::store::{EntryFilter, StoreError, folded};
 
 use crate::console::analytics_query::Asked;
-use crate::console::chart::{self, Unit};
+use crate::console::chart::Unit;
 use crate::console::error::ConsoleError;
+use crate::console::file;
 use crate::console::filter::NEWEST;
 use crate::console::names::Names;
 use crate::console::page::Visit;
@@ -93,7 +95,7 @@ impl Cell {
 
     fn plain(&self) -> String {
         match self {
-            Self::Text(text) => chart::cell(text),
+            Self::Text(text) => file::cell(text),
             Self::Number(_, number) => number.map(|number| number.to_string()).unwrap_or_default(),
             Self::Unknown(_) => String::new(),
         }
@@ -167,15 +169,11 @@ impl Table {
         }
     }
 
-    pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.head.iter().map(|column| column.name))?;
-        for row in self.rows.iter().take(LISTED) {
-            writer.write_record(
-                std::iter::once(chart::cell(&row.name)).chain(row.cells.iter().map(Cell::plain)),
-            )?;
-        }
-        writer.into_inner().map_err(|error| error.into_error().into())
+    pub(super) fn csv(&self) -> Result<Vec<u8>, AdminError> {
+        let head = self.head.iter().map(|column| column.name.to_owned()).collect::<Vec<_>>();
+        let row =
+            |row: &Row| iter::once(file::cell(&row.name)).chain(row.cells.iter().map(Cell::plain)).collect();
+        file::lines(iter::once(head).chain(self.rows.iter().take(LISTED).map(row)))
     }
 }
 

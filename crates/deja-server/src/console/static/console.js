@@ -168,7 +168,7 @@ for (const field of here === "UTC" ? [] : document.querySelectorAll("input[data-
   [below.className, below.id] = ["hint", `${field.id}-utc`];
   field.removeAttribute("name");
   field.setAttribute("aria-describedby", below.id);
-  field.value = local(Date.parse(`${field.defaultValue}Z`));
+  field.value = sent.value && local(Date.parse(`${sent.value}Z`));
   field.labels[0].querySelector("[data-zone]").textContent = `(${here})`;
   field.after(sent, below);
   const tell = () => { below.textContent = sent.value && `${sent.value.replace("T", " ")} UTC`; };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use deja_core::audit::{Actor, Change};
+use deja_core::audit::{Actor, AuditFilter, Change};
 use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::Store;
@@ -71,7 +71,7 @@ impl Changes {
     async fn read(store: &dyn Store, with_copies: bool) -> anyhow::Result<Self> {
         let (mut changes, mut before) = (Self::default(), None);
         loop {
-            let rows = store.changes(None, before, PAGE).await?;
+            let rows = store.changes(&AuditFilter::default(), before, PAGE).await?;
             let Some(oldest) = rows.last() else { return Ok(changes) };
             before = Some(oldest.number);
             for row in rows {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::{Acting, cache, keys, members, operators, prices, projects};
-use deja_core::audit::{Actor, Change};
+use deja_core::audit::{Actor, AuditFilter, Change};
 use deja_core::cache::{Answer, Entry, NewEntry, PromptHash};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::{EntryId, OperatorId, ProviderId};
@@ -298,7 +298,8 @@ async fn whoever_changed_a_project_last_has_the_word() {
     both_are_equal().await;
     // A purge of the source changes nothing of the project itself.
     cache::purge(&theirs, "shop", &EntryFilter::default()).await.unwrap();
-    let changes = async || target.changes(None, None, NonZeroUsize::MAX).await.unwrap().len();
+    let changes =
+        async || target.changes(&AuditFilter::default(), None, NonZeroUsize::MAX).await.unwrap().len();
     let before = changes().await;
     again(&source, &target).await;
     assert_eq!(changes().await, before, "nothing was changed");
