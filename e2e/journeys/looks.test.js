@@ -242,6 +242,27 @@ test("a custom range is typed in the time of the browser and sent in UTC, on day
   await context.close();
 });
 
+test("a filter by time may be open, and its moments are those of the browser", async () => {
+  const { page, context, mistakes } = await open(browser, { timezoneId: "Europe/Berlin" });
+  await signIn(page, deja);
+  for (const place of ["/console/audit", `/console/p/${slug}/requests`]) {
+    await page.goto(deja.url + place);
+    const [from, until] = ["From", "Until"].map((name) => page.getByLabel(`${name} (Europe/Berlin)`));
+    assert.deepEqual([await from.inputValue(), await until.inputValue()], ["", ""]);
+    await from.fill("2026-07-01T14:00");
+    await press(page, "Filter");
+    const sent = new URL(page.url()).searchParams;
+    assert.deepEqual([sent.get("from"), sent.get("until")], ["2026-07-01T12:00", ""]);
+    assert.deepEqual([await from.inputValue(), await until.inputValue()], ["2026-07-01T14:00", ""]);
+    assert.ok(await page.locator("tbody tr").count() > 0);
+    await from.fill("");
+    await press(page, "Filter");
+    assert.equal(new URL(page.url()).searchParams.get("from"), "", "an end is taken away again");
+  }
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});
+
 test("without a script a custom range is typed in UTC, and said to be", async () => {
   const { page, context } = await open(browser, { timezoneId: "Europe/Berlin", javaScriptEnabled: false });
   await signIn(page, deja);

@@ -152,6 +152,7 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
         detail: row.change.detail,
     });
     let place = |below: &str, before: &str| asked.place(below, &asked.project, before);
+    let is_refused = problem.as_ref().is_some_and(Problem::is_at_field);
     let [from, until] = asked.within.inputs();
     let page = AuditPage {
         rows: rows.collect(),
@@ -165,7 +166,7 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
         first: (!asked.before.is_empty()).then(|| place("", "")),
         frame: visit.frame("Audit log", "audit").complaining_at(problem),
     };
-    Ok(if page.ended { visit.again(&page) } else { visit.page(&page) })
+    Ok(if is_refused { visit.again(&page) } else { visit.page(&page) })
 }
 
 const HEAD: [&str; 7] = ["number", "time", "actor", "action", "project", "subject", "detail"];

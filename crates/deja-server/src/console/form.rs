@@ -115,6 +115,11 @@ impl Problem {
         Self { field, text: format::sentence(text.as_ref()) }
     }
 
+    /// Whether it is one field that is wrong.
+    pub(super) fn is_at_field(&self) -> bool {
+        self.field != "form"
+    }
+
     /// What a use case refused, at one of these fields if it names one. Any other error is handed back.
     pub(super) fn at(error: AdminError, fields: &[&'static str]) -> Result<Self, ConsoleError> {
         match error {

@@ -406,6 +406,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let names = Names::read(&visit, logged.contexts.iter().copied()).await?;
     let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
     let kept = wanted.sort.clone();
+    let is_refused = problem.as_ref().is_some_and(Problem::is_at_field);
     let [from, until] = wanted.within.inputs();
     let page = RequestsPage {
         ended: problem.is_some(),
@@ -431,7 +432,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         slug,
         form: wanted,
     };
-    Ok(if page.ended { visit.again(&page) } else { visit.page(&page) })
+    Ok(if is_refused { visit.again(&page) } else { visit.page(&page) })
 }
 
 /// The rows of a page, and one more if there is a next page; or none, and why.
