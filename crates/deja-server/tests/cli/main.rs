@@ -589,7 +589,7 @@ fn every_change_is_in_the_audit_log() {
     assert_eq!(found(&["--until", "1d"]), [""; 0]);
     assert_eq!(found(&["--actor", "system"]), [""; 0]);
     assert_eq!(found(&["--limit", "2", "--before", &rows[1]["number"].to_string()]), expected[2..4]);
-    let error = deja.error(1, &["audit", "list", "--from", "1h", "--until", "2h"]);
+    let error = deja.error(2, &["audit", "list", "--from", "1h", "--until", "2h"]);
     assert_eq!(error, "deja: until must be later than from");
     deja.ok(&["project", "delete", "a", "--yes"]);
     assert_eq!(deja.json(&["audit", "list", "--limit", "1", "--json"])[0]["action"], "project.delete");

@@ -51,7 +51,7 @@ Who gets a link is an operator, and listed, once they have used it.")]
 pub(in crate::cli) enum AuditTask {
     /// The last changes, newest first
     #[command(after_help = "\
-Examples:
+Example:
   deja audit list --project my-team --limit 20
   deja audit list --action key.revoke --from 7d
   deja audit list --actor ada@example.com --from 2030-01-31T00:00:00Z --until 2030-02-01T00:00:00Z")]
@@ -59,7 +59,7 @@ Examples:
         /// Only changes in this project. The rows of a project that is gone have its id, which is taken too
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
-        /// Only changes of this kind
+        /// Only changes of this kind, such as key.revoke
         #[arg(long, value_name = "ACTION", value_parser = PossibleValuesParser::new(ACTIONS), hide_possible_values = true)]
         action: Option<String>,
         /// Only changes by this operator, by cli, by system (deja itself), by this key as rows name it, or by key (all API keys)
