@@ -12,6 +12,8 @@ use crate::operator::{Email, Operator, PlainToken, Session, TokenHash, short_use
 pub const IDLE: Duration = Duration::from_hours(7 * 24);
 /// How long it lasts at most.
 pub const LIFETIME: Duration = Duration::from_hours(30 * 24);
+/// How far the clock of the replica that began a session may be ahead.
+const SKEW: Duration = Duration::from_mins(5);
 /// Uses closer together than this are noted once.
 const TOUCH_EVERY: Duration = Duration::from_mins(1);
 
@@ -68,7 +70,8 @@ pub async fn find(admin: &Admin, token: &PlainToken) -> Result<Option<(Session, 
     let hash = token.hash();
     let Some((session, operator)) = admin.store.session(&hash, now).await? else { return Ok(None) };
     let end = session.created.plus(LIFETIME);
-    if now >= end {
+    // One that began after now would last longer by as much as the clock was set back.
+    if now >= end || session.created.since(now) > SKEW {
         return Ok(None);
     }
     if now.since(session.last_seen) >= TOUCH_EVERY {

@@ -18,6 +18,8 @@ const PER_ADDRESS: u32 = 30;
 const PER_CODE: u32 = 10;
 /// How long failures count, from the first one on.
 const WINDOW: Duration = Duration::from_mins(15);
+/// How much the times of attempts that come at once may be out of order.
+const UNORDERED: Duration = Duration::from_secs(1);
 /// What is remembered at most; beyond it half goes: those who may still try, then the oldest.
 const REMEMBERED: usize = 20_000;
 
@@ -25,6 +27,18 @@ const REMEMBERED: usize = 20_000;
 struct Failures {
     count: u32,
     since: Timestamp,
+}
+
+impl Failures {
+    /// How long they still count. If the clock was set back, nobody knows how long ago they were: they are over.
+    fn left(self, now: Timestamp) -> Duration {
+        let was_set_back = self.since.since(now) > UNORDERED;
+        if was_set_back { Duration::ZERO } else { self.since.plus(WINDOW).since(now) }
+    }
+
+    fn are_recent(self, now: Timestamp) -> bool {
+        !self.left(now).is_zero()
+    }
 }
 
 /// Who fails: a place with an account (its text as typed, lower case), or a place alone.
@@ -53,7 +67,7 @@ impl Throttle {
     /// Counts an attempt with a code of the account's second factor; or says how long it has to wait.
     pub(super) fn attempt_code(&self, account: &str, now: Timestamp) -> Result<(), Duration> {
         let mut codes = self.codes.lock();
-        codes.retain(|_, failed| now < failed.since.plus(WINDOW));
+        codes.retain(|_, failed| failed.are_recent(now));
         count_all(&mut codes, &[(normal(account), PER_CODE)], now)
     }
 
@@ -111,7 +125,7 @@ fn open<K: Eq + Hash>(
     now: Timestamp,
 ) -> Result<(), Duration> {
     let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
-    let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
+    let wait = closed.map(|failed| failed.left(now)).max().unwrap_or_default();
     // Rounded up: who comes a moment too early is refused again.
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     if wait.is_zero() { Ok(()) } else { Err(Duration::from_secs(seconds)) }
@@ -119,7 +133,7 @@ fn open<K: Eq + Hash>(
 
 fn count<K: Eq + Hash>(failures: &mut HashMap<K, Failures>, who: K, now: Timestamp) {
     let failed = failures.entry(who).or_insert(Failures { count: 0, since: now });
-    if now >= failed.since.plus(WINDOW) {
+    if !failed.are_recent(now) {
         *failed = Failures { count: 0, since: now };
     }
     failed.count += 1;
@@ -153,7 +167,7 @@ fn normal(account: &str) -> String {
 }
 
 fn forget(failures: &mut HashMap<Who, Failures>, now: Timestamp) {
-    failures.retain(|_, failed| now < failed.since.plus(WINDOW));
+    failures.retain(|_, failed| failed.are_recent(now));
     if failures.len() >= REMEMBERED {
         // Whom a flood makes forgotten, may try anew: so first those who may try anyway.
         let rank = |who: &Who, failed: &Failures| (failed.count >= most(who), failed.since);
@@ -188,6 +202,31 @@ mod tests {
         assert_eq!(throttle.attempt("ada@example.com", THERE, at(5)), Ok(()));
         assert_eq!(throttle.attempt("bob@example.com", HERE, at(5)), Ok(()));
         assert_eq!(throttle.attempt("ada@example.com", HERE, at(900)), Ok(()));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_keeps_nobody_out() {
+        let throttle = Throttle::default();
+        let year = 365 * 24 * 3600;
+        for _ in 0..PER_ADDRESS {
+            throttle.failed(HERE, at(year));
+        }
+        for _ in 0..PER_CODE {
+            assert_eq!(throttle.attempt_code("ada@example.com", at(year)), Ok(()));
+        }
+        for _ in 0..PER_ACCOUNT {
+            assert_eq!(throttle.attempt("ada@example.com", THERE, at(year)), Ok(()));
+        }
+        // Attempts at once are no clock that was set back.
+        let before = at(year).minus(Duration::from_millis(1));
+        assert_eq!(throttle.attempt("ada@example.com", THERE, before), Err(Duration::from_secs(901)));
+        assert_eq!(throttle.is_open(HERE, at(0)), Ok(()));
+        assert_eq!(throttle.attempt_code("ada@example.com", at(0)), Ok(()));
+        // Failures count from then on.
+        for _ in 0..PER_ACCOUNT {
+            assert_eq!(throttle.attempt("ada@example.com", THERE, at(0)), Ok(()));
+        }
+        assert_eq!(throttle.attempt("ada@example.com", THERE, at(1)), Err(Duration::from_secs(899)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use deja_core::admin::operators::{self, Link, Setup, accept, set_up};
 use deja_core::admin::{Admin, AdminError, audit, sessions};
 use deja_core::audit::{Actor, Change};
+use deja_core::clock::Clock as _;
 use deja_core::id::SystemEntropy;
 use deja_core::operator::{Invite, PlainToken, Purpose, Role};
 use deja_core::store::{Invites as _, Operators as _};
@@ -127,6 +128,12 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
         clock.advance(Duration::from_hours(24));
     }
     assert_eq!(days, 30);
+
+    let early = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
+    clock.set(clock.now().minus(Duration::from_mins(4)));
+    assert_eq!(found(&early).await, Some(ada.id), "clocks of replicas differ");
+    clock.set(clock.now().minus(Duration::from_hours(24)));
+    assert_eq!(found(&early).await, None, "the clock was set back");
 
     let ended = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
     let own = admin.acting_for(&ada);
