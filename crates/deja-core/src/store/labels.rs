@@ -78,6 +78,12 @@ pub trait Labels: Send + Sync {
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError>;
 
     /// Keeps the `newest` labels, answered requests and wrong answers of each project, and deletes up to `limit` of each kind
-    /// beyond them. Says how many.
-    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError>;
+    /// beyond them. Says how many. Requests that were answered after `now`, by a clock that was set back since, count as
+    /// answered now: else no later one would be kept until it gets there.
+    async fn sweep_labels(
+        &self,
+        now: Timestamp,
+        newest: NonZeroUsize,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError>;
 }

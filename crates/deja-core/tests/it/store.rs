@@ -235,7 +235,7 @@ forward! { Labels:
     fn labels(project: ProjectId, since: Timestamp, limit: NonZeroUsize) -> Vec<Label>;
     fn short_labels(project: ProjectId, limit: NonZeroUsize) -> Vec<ShortLabel>;
     fn answered(project: ProjectId, request: &str) -> Option<Answered>;
-    fn sweep_labels(newest: NonZeroUsize, limit: NonZeroUsize) -> u64;
+    fn sweep_labels(now: Timestamp, newest: NonZeroUsize, limit: NonZeroUsize) -> u64;
     {
         async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
             let hold = self.hold_answered.lock().unwrap().take();

@@ -47,7 +47,7 @@ async fn sweep_batch(store: &dyn Store, now: Timestamp) -> u64 {
         ("samples", store.sweep_samples(now, SWEEP_BATCH)),
         ("logged requests", store.sweep_logged(now, SWEEP_BATCH)),
         ("refused sign-ins", changes(SIGN_IN_REFUSED, REFUSALS_KEPT, MOST_REFUSALS)),
-        ("labels", store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH)),
+        ("labels", store.sweep_labels(now, NEWEST_KEPT, SWEEP_BATCH)),
         ("words of wrong answers", changes(FEEDBACK_WRONG, FEEDBACK_KEPT, MOST_FEEDBACK)),
         ("words of right answers", changes(FEEDBACK_RIGHT, FEEDBACK_KEPT, MOST_FEEDBACK)),
         ("opinions", store.sweep_opinions(oldest, SWEEP_BATCH)),

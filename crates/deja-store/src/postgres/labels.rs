@@ -180,7 +180,22 @@ impl Labels for PostgresStore {
         .transpose()
     }
 
-    async fn sweep_labels(&self, newest: NonZeroUsize, at_most: NonZeroUsize) -> Result<u64, StoreError> {
+    async fn sweep_labels(
+        &self,
+        now: Timestamp,
+        newest: NonZeroUsize,
+        at_most: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
+        // Skipping locked ones: replicas sweep at the same time.
+        let answered_now = "WITH later AS (
+                 SELECT l.ctid FROM projects p CROSS JOIN LATERAL (
+                     SELECT ctid FROM answered WHERE project_id = p.project_id AND at > $1
+                     LIMIT $2 FOR UPDATE SKIP LOCKED) l
+                 LIMIT $2),
+             done AS (UPDATE answered SET at = $1 WHERE ctid IN (SELECT ctid FROM later) RETURNING 1)
+             SELECT count(*) FROM done";
+        let later: [&(dyn ToSql + Sync); 2] = [&now.as_nanos(), &limit_of(at_most)];
+        while total(&self.connections.bulk(answered_now, &later).await?)? >= at_most.get() as u64 {}
         let mut gone = 0;
         for (table, age) in [("answered", "at"), ("labels", "number"), ("wrong_answers", "number")] {
             let sql = format!(

@@ -267,7 +267,21 @@ impl Labels for SqliteStore {
         self.readers.one(sql, (*project.as_bytes(), request.to_owned()), answered).await
     }
 
-    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
+    async fn sweep_labels(
+        &self,
+        now: Timestamp,
+        newest: NonZeroUsize,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
+        let find =
+            move |connection: &Connection| numbers(connection, LATER, (now.as_nanos(), limit_of(limit)));
+        loop {
+            let later: Vec<[i64; 2]> = self.readers.read(find).await?;
+            if later.is_empty() {
+                break;
+            }
+            self.writer.each("UPDATE answered SET at = ?2 WHERE rowid = ?1 AND at > ?2", later).await?;
+        }
         let mut swept = 0;
         let find = move |connection: &Connection| surplus(connection, newest, limit);
         for Surplus { project, answered, labels, wrong } in self.readers.read(find).await? {
@@ -284,6 +298,10 @@ impl Labels for SqliteStore {
         Ok(swept)
     }
 }
+
+/// Requests that were answered after now. The join is crossed so that each project takes a look into its index.
+const LATER: &str = "SELECT a.rowid, ?1 FROM projects p CROSS JOIN answered a
+                     WHERE a.project_id = p.project_id AND a.at > ?1 LIMIT ?2";
 
 /// Wrong answers that one job deletes: the texts of each are read, and its pair.
 const PAIRS_AT_ONCE: usize = 250;
@@ -364,7 +382,7 @@ mod tests {
 
     use super::*;
     use crate::StoreSettings;
-    use crate::sqlite::fixtures::{entry, id, project};
+    use crate::sqlite::fixtures::{NOW, entry, id, project};
 
     #[tokio::test]
     async fn a_sweep_reads_the_pairs_that_go_and_no_others() {
@@ -379,7 +397,7 @@ mod tests {
         let sql = "UPDATE wrong_answers SET asked = 'changed' WHERE asked = ?1";
         store.writer.execute(sql, ["second"]).await.unwrap();
         let two = NonZeroUsize::new(2).unwrap();
-        assert_eq!(store.sweep_labels(two, NonZeroUsize::MAX).await.unwrap(), 2, "a label and a pair");
+        assert_eq!(store.sweep_labels(NOW, two, NonZeroUsize::MAX).await.unwrap(), 2, "a label and a pair");
         let pairs = store.memory.forbidden.of(project().id).unwrap();
         let forbidden = |asked| pairs.read().forbid_pair(&PromptHash::of(asked), &PromptHash::of("1"));
         assert_eq!(["oldest", "second", "third"].map(forbidden), [false, true, true]);

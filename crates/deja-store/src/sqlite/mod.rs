@@ -258,7 +258,7 @@ mod tests {
             let found = [
                 store.sweep_usage(now, many).await,
                 store.sweep_logged(now, many).await,
-                store.sweep_labels(many, many).await,
+                store.sweep_labels(now, many, many).await,
                 store.sweep_changes("test", change().at, 1, many).await,
             ];
             release.send(()).unwrap();

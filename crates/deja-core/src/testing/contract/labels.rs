@@ -18,6 +18,7 @@ register!["labels":
     a_request_is_known_by_its_name_in_its_project,
     requests_go_with_their_entry,
     the_newest_requests_are_kept,
+    requests_from_before_the_clock_was_set_back_are_not_the_newest,
 ];
 
 /// Somebody at the console says that the entry answered `asked` wrongly.
@@ -186,13 +187,25 @@ async fn the_newest_requests_are_kept(store: Subject) {
     store.keep_answered(&batch).await.unwrap();
     store.keep_answered(&[answered(2, "10", 10)]).await.unwrap();
     let of = |number| NonZeroUsize::new(number).unwrap();
-    assert_eq!(store.sweep_labels(of(2), of(2)).await.unwrap(), 2);
-    assert_eq!(store.sweep_labels(of(2), of(2)).await.unwrap(), 1);
-    assert_eq!(store.sweep_labels(of(2), of(2)).await.unwrap(), 0);
+    assert_eq!(store.sweep_labels(later(10), of(2), of(2)).await.unwrap(), 2);
+    assert_eq!(store.sweep_labels(later(10), of(2), of(2)).await.unwrap(), 1);
+    assert_eq!(store.sweep_labels(later(10), of(2), of(2)).await.unwrap(), 0);
     for (project, request, kept) in
         [(1, "1", false), (1, "3", false), (1, "4", true), (1, "5", true), (2, "10", true)]
     {
         let found = store.answered(project_id(project), request).await.unwrap();
         assert_eq!(found.is_some(), kept, "{project} {request}");
     }
+}
+
+async fn requests_from_before_the_clock_was_set_back_are_not_the_newest(store: Subject) {
+    let project = with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(project), "1")).await;
+    let at = |request, at| Answered { at: later(at), ..answered(1, request, 1) };
+    store.keep_answered(&["a", "b", "c"].map(|request| at(request, 3600))).await.unwrap();
+    let two = NonZeroUsize::new(2).unwrap();
+    assert_eq!(store.sweep_labels(NOW, two, two).await.unwrap(), 1);
+    store.keep_answered(&[at("later", 1)]).await.unwrap();
+    assert_eq!(store.sweep_labels(later(1), two, two).await.unwrap(), 1);
+    assert!(store.answered(project, "later").await.unwrap().is_some());
 }

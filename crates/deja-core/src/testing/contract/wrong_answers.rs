@@ -438,9 +438,9 @@ async fn the_newest_are_kept(mut store: Subject) {
     put(&*store, entry(6, &scope(two), "6")).await;
     mark(&*store, two, 6, "x").await;
     // A label and a pair each.
-    assert_eq!(store.sweep_labels(of(3), of(1)).await.unwrap(), 2);
-    assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 2);
-    assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 0);
+    assert_eq!(store.sweep_labels(NOW, of(3), of(1)).await.unwrap(), 2);
+    assert_eq!(store.sweep_labels(NOW, of(3), of(10)).await.unwrap(), 2);
+    assert_eq!(store.sweep_labels(NOW, of(3), of(10)).await.unwrap(), 0);
     for reopen in [false, true] {
         if reopen {
             store.reopen().await;
@@ -466,7 +466,7 @@ async fn a_pair_is_forbidden_as_long_as_one_word_of_it_is_kept(mut store: Subjec
         assert_eq!(labelled, Some(Labelled::Forbidden));
     }
     for (newest, bats, rats) in [(2, true, true), (1, true, false)] {
-        assert_eq!(store.sweep_labels(of(newest), of(10)).await.unwrap(), 2, "a label and a pair");
+        assert_eq!(store.sweep_labels(NOW, of(newest), of(10)).await.unwrap(), 2, "a label and a pair");
         for reopen in [false, true] {
             if reopen {
                 store.reopen().await;

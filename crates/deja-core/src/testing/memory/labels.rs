@@ -195,12 +195,21 @@ impl Labels for MemoryStore {
         Ok(self.state().answered.get(&(project, request.to_owned())).cloned())
     }
 
-    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
+    async fn sweep_labels(
+        &self,
+        now: Timestamp,
+        newest: NonZeroUsize,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
         let mut state = self.state();
+        for one in state.answered.values_mut() {
+            one.at = one.at.min(now);
+        }
         let mut gone = surplus(&mut state.labels, |(id, _)| *id, |(_, label)| label.number, newest, limit);
         gone += surplus(&mut state.wrong, |wrong| wrong.project, |wrong| wrong.answer.number, newest, limit);
         let mut answered: Vec<_> = std::mem::take(&mut state.answered).into_iter().collect();
-        gone += surplus(&mut answered, |((id, _), _)| *id, |(_, one)| one.at, newest, limit);
+        let age = |(_, one): &((ProjectId, String), Answered)| (one.at, one.request.clone());
+        gone += surplus(&mut answered, |((id, _), _)| *id, age, newest, limit);
         state.answered = answered.into_iter().collect();
         Ok(gone as u64)
     }
