@@ -8,7 +8,7 @@ use deja_core::analytics::Step;
 use deja_core::audit::{FEEDBACK_RIGHT, FEEDBACK_WRONG, SIGN_IN_REFUSED};
 use deja_core::clock::{Clock, Timestamp};
 use deja_core::store::{Store, StoreError};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -23,14 +23,44 @@ const OPINIONS_KEPT: i64 = 90;
 /// any application may cause them.
 const FEEDBACK_KEPT: Duration = Duration::from_hours(90 * 24);
 const MOST_FEEDBACK: u64 = 100_000;
+/// How far the clock may be ahead of the time that went by, and how long one that is further ahead is not believed.
+const AHEAD: Duration = Duration::from_mins(5);
+const DOUBTED: Duration = Duration::from_hours(1);
 /// What a project keeps at most of answered requests, of labels and of wrong answers: the newest.
 const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
+/// The time by which data is old. A clock that jumps ahead is not believed for a while: it may be set back, and what was deleted
+/// does not come back.
+struct Time {
+    clock: Arc<dyn Clock>,
+    /// What the clock showed when it was last believed, and when that was.
+    at: Timestamp,
+    read: Instant,
+    /// Since when it is ahead.
+    ahead: Option<Instant>,
+}
+
+impl Time {
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { at: clock.now(), clock, read: Instant::now(), ahead: None }
+    }
+
+    fn now(&mut self) -> Timestamp {
+        let (shown, went_by) = (self.clock.now(), self.at.plus(self.read.elapsed()));
+        if shown > went_by.plus(AHEAD) && self.ahead.get_or_insert_with(Instant::now).elapsed() < DOUBTED {
+            return went_by;
+        }
+        (self.at, self.read, self.ahead) = (shown, Instant::now(), None);
+        shown
+    }
+}
+
 /// Forgets old rollups, samples, logged requests, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
+    let mut time = Time::new(clock);
     let work = async {
         loop {
-            if sweep_batch(&*store, clock.now()).await < SWEEP_BATCH.get() as u64 {
+            if sweep_batch(&*store, time.now()).await < SWEEP_BATCH.get() as u64 {
                 sleep(SWEEP_EVERY).await;
             }
         }
@@ -72,10 +102,11 @@ async fn largest<F: Future<Output = Result<u64, StoreError>>>(
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
 pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
+    let mut time = Time::new(clock);
     let work = async {
         let mut swept = 0;
         loop {
-            match store.sweep(clock.now(), SWEEP_BATCH).await {
+            match store.sweep(time.now(), SWEEP_BATCH).await {
                 Ok(n) if n == SWEEP_BATCH.get() as u64 => {
                     swept += n;
                     continue;
@@ -137,8 +168,35 @@ mod tests {
         assert!(timeout(Duration::from_secs(1), &mut job).await.is_err());
         assert_eq!(store.count(project).await.unwrap(), 1);
         clock.advance(DAY);
+        tokio::time::advance(DAY).await;
         assert!(timeout(SWEEP_EVERY, &mut job).await.is_err());
         assert_eq!(store.count(project).await.unwrap(), 0);
+        stop.cancel();
+        job.await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_jumps_ahead_deletes_nothing_for_a_while() {
+        let (clock, stop) = (Arc::new(ManualClock::default()), CancellationToken::new());
+        let (store, project) = with_project(&clock).await;
+        let entry = testing::entry(EntryId::from_bytes(bytes(1)), "cats", clock.now());
+        let entry = Entry { expires: Some(clock.now().plus(DAY)), ..entry };
+        let scope = Scope::new(project, Frame::query(Some("m"), None));
+        store.insert(new_entry(scope, entry)).await.unwrap();
+        let job = entries(store.clone(), clock.clone(), stop.clone());
+        tokio::pin!(job);
+        let before = clock.now();
+        for (shown, lasts, kept) in [
+            (before, SWEEP_EVERY, 1),
+            (before.plus(2 * DAY), DOUBTED, 1),
+            (before, SWEEP_EVERY, 1),
+            (before.plus(2 * DAY), DOUBTED - SWEEP_EVERY, 1),
+            (before.plus(2 * DAY), 3 * SWEEP_EVERY, 0),
+        ] {
+            clock.set(shown);
+            assert!(timeout(lasts, &mut job).await.is_err());
+            assert_eq!(store.count(project).await.unwrap(), kept);
+        }
         stop.cancel();
         job.await;
     }
