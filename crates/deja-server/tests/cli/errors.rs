@@ -302,6 +302,19 @@ fn a_data_directory_that_cannot_be_used() {
     }
 }
 
+/// SQLite would take the first of these names for a URI, and open a file in another directory.
+#[test]
+fn a_data_directory_has_its_database_in_it_however_it_is_called() {
+    let deja = Deja::new();
+    for name in ["file:else%20where", "a?b#c", ":memory:"] {
+        deja.ok(&["project", "create", "a", "--data-dir", name]);
+        deja.ok(&["db", "backup", "--data-dir", name, &format!("{name}/backup.db")]);
+        assert!(deja.path().join(name).join("deja.db").metadata().unwrap().len() > 0, "{name}");
+        let listed = deja.ok(&["project", "list", "--data-dir", name]);
+        assert!(listed.lines().any(|line| line.starts_with("a ")), "{listed}");
+    }
+}
+
 #[test]
 fn a_wrong_master_key() {
     let deja = Deja::new();

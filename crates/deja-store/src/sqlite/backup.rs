@@ -7,6 +7,7 @@ use std::sync::Weak;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::open;
 use crate::OpenError;
 
 /// Steps of SQLite between two looks at whether somebody still waits.
@@ -24,7 +25,7 @@ pub(crate) fn backup(data_dir: &Path, target: &Path, caller: &Weak<()>) -> Resul
         return Err(unusable(io::Error::new(io::ErrorKind::AlreadyExists, "the file is there already")));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&database, flags).map_err(failed)?;
+    let mut connection = Connection::open_with_flags(open::name(&database), flags).map_err(failed)?;
     connection.execute_batch("PRAGMA busy_timeout = 5000;").map_err(failed)?;
     let beside = target.parent().filter(|directory| !directory.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));

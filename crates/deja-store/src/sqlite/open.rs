@@ -92,10 +92,15 @@ pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     Ok(SchemaVersion { backend: Backend::Sqlite, found, known, is_served: found <= known })
 }
 
+/// What SQLite takes for the file at `path`: it would read a name that begins with `file:` as a URI, and open another file.
+pub(super) fn name(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
 /// The connection that writes.
 fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(name(path), flags)?;
     // FULL: each commit is on disk before it is acknowledged; group commit pays for it. The checkpoint after
     // 4,000 pages (16 MB) rather than 1,000 writes pages that change often fewer times.
     connection.execute_batch(

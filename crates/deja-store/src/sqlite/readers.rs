@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::fault::{closed, fault};
+use super::open;
 
 /// Steps of SQLite's machine between two looks at whether a read is to end: those of some ten entries.
 pub(super) const STEPS: i32 = 100;
@@ -142,7 +143,7 @@ impl Drop for Lent {
 /// A connection that cannot write.
 pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(open::name(path), flags)?;
     // Without mmap: pages that were read would stay mapped, and counted as this process's memory. With 300,000 scopes of
     // one entry a scope took 2,196 bytes with it and takes 1,283 without (`deja-bench scopes --scopes 300000`).
     connection
