@@ -190,7 +190,7 @@ mod tests {
             (before, SWEEP_EVERY, 1),
             (before.plus(2 * DAY), DOUBTED, 1),
             (before, SWEEP_EVERY, 1),
-            (before.plus(2 * DAY), DOUBTED - SWEEP_EVERY, 1),
+            (before.plus(2 * DAY), Duration::from_mins(59), 1),
             (before.plus(2 * DAY), 3 * SWEEP_EVERY, 0),
         ] {
             clock.set(shown);
