@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::api_key::ApiKey;
 use crate::clock::{TimeRange, Timestamp};
 use crate::id::{OperatorId, ProjectId};
-use crate::operator::Operator;
+use crate::operator::{Email, Operator};
 use crate::store::{QUARANTINE_FROM, QUARANTINE_WITHIN};
 
 /// The action of a sign-in that was refused. Anybody may cause one, so such rows are not kept for ever.
@@ -94,14 +94,14 @@ impl From<&Operator> for Actor {
 
 /// Whose rows are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doer {
+pub enum ActorFilter {
     /// Those of the bearers of all API keys.
     AnyKey,
     /// Those of this [name](Actor::name).
     Named(String),
 }
 
-impl Doer {
+impl ActorFilter {
     /// Every bearer of a key, in a filter.
     pub const ANY_KEY: &str = "key";
 
@@ -121,7 +121,7 @@ impl Doer {
 )]
 pub struct UnknownActor;
 
-impl FromStr for Doer {
+impl FromStr for ActorFilter {
     type Err = UnknownActor;
 
     fn from_str(text: &str) -> Result<Self, UnknownActor> {
@@ -129,8 +129,11 @@ impl FromStr for Doer {
         let is_key = text.strip_prefix(KEY).is_some_and(|shown| !shown.is_empty());
         match text {
             Self::ANY_KEY => Ok(Self::AnyKey),
-            name if is_fixed || is_key || name.contains('@') => Ok(Self::Named(name.into())),
-            _ => Err(UnknownActor),
+            name if is_fixed || is_key => Ok(Self::Named(name.into())),
+            // Rows have an address as operators do: in lower case.
+            name => {
+                name.parse().map(|email: Email| Self::Named(email.as_str().into())).map_err(|_| UnknownActor)
+            }
         }
     }
 }
@@ -143,7 +146,7 @@ pub struct AuditFilter {
     /// Only changes of this kind.
     pub action: Option<String>,
     /// Only changes by these.
-    pub by: Option<Doer>,
+    pub by: Option<ActorFilter>,
     /// Only changes of this time.
     pub within: TimeRange,
 }

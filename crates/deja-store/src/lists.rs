@@ -2,7 +2,7 @@
 
 use std::string::FromUtf8Error;
 
-use deja_core::audit::{AuditFilter, Doer, KEY};
+use deja_core::audit::{ActorFilter, AuditFilter, KEY};
 use deja_core::cache::EntryDetail;
 use deja_core::id::EntryId;
 use deja_core::request_log::LogFilter;
@@ -78,8 +78,8 @@ pub(crate) fn audit_rows(
 /// The name of the actors that are meant; what all names of keys begin with means them all.
 pub(crate) fn actor_of(filter: &AuditFilter) -> Option<&str> {
     filter.by.as_ref().map(|by| match by {
-        Doer::AnyKey => KEY,
-        Doer::Named(name) => name,
+        ActorFilter::AnyKey => KEY,
+        ActorFilter::Named(name) => name,
     })
 }
 

@@ -15,19 +15,15 @@ use crate::store::StoreError;
 /// Rows in one answer at most.
 const MOST: usize = 10_000;
 
-/// What to do where going through the log did not end in time.
-const TOO_LONG: &str =
-    "going through the audit log took too long: choose a project as well, or raise search_timeout_ms";
-
 /// Which rows, in the words of people. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct AuditQuery {
     /// Only changes in this project ([`project_of`]).
     pub project: Option<String>,
     /// Only this one of [`ACTIONS`].
     pub action: Option<String>,
-    /// Only changes by this [`Doer`](crate::audit::Doer).
+    /// Only changes by this [`ActorFilter`](crate::audit::ActorFilter).
     pub actor: Option<String>,
     /// Only changes of this time.
     pub within: TimeRange,
@@ -48,7 +44,7 @@ pub fn project_of(projects: &[Project], name: &str) -> Option<ProjectId> {
     known.map_or_else(|| name.parse().ok(), |project| Some(project.id))
 }
 
-impl Wanted {
+impl AuditQuery {
     /// As the store takes it.
     fn filter(&self, projects: &[Project]) -> Result<AuditFilter, AdminError> {
         let missing = |name: &str| AdminError::NotFound(format!("there is no project '{}'", shown(name)));
@@ -73,7 +69,7 @@ impl Wanted {
 /// For owners: the last changes that are wanted, newest first; with `before` those of a smaller number only.
 pub async fn list(
     by: &Acting<'_>,
-    wanted: &Wanted,
+    wanted: &AuditQuery,
     before: Option<u64>,
     limit: usize,
 ) -> Result<Vec<AuditLine>, AdminError> {
@@ -87,8 +83,14 @@ pub async fn list(
         let known = projects.iter().find(|project| project.id == id);
         Some(known.map_or_else(|| id.to_string(), |project| project.slug.to_string()))
     };
+    let too_long = || {
+        let less = if filter.project.is_none() { "choose a project as well, or " } else { "" };
+        AdminError::Unavailable(format!(
+            "going through the audit log took too long: {less}raise search_timeout_ms"
+        ))
+    };
     let rows = by.store().changes(&filter, before, limit).await.map_err(|error| match error {
-        StoreError::SearchTimeout => AdminError::Invalid(TOO_LONG.into()),
+        StoreError::SearchTimeout => too_long(),
         error => error.into(),
     })?;
     Ok(rows.into_iter().map(|row| AuditLine { project: slug_of(&row), row }).collect())

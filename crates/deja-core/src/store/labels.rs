@@ -1,6 +1,7 @@
 //! The port to what people, and models, say of answers.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -10,6 +11,9 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::store::StoreError;
+
+/// How far the clock of the process that answered a request may be ahead of the one that sweeps.
+pub const CLOCK_SKEW: Duration = Duration::from_mins(1);
 
 /// A label to keep.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +82,8 @@ pub trait Labels: Send + Sync {
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError>;
 
     /// Keeps the `newest` labels, answered requests and wrong answers of each project, and deletes up to `limit` of each kind
-    /// beyond them. Says how many. Requests that were answered after `now`, by a clock that was set back since, count as
-    /// answered now: else no later one would be kept until it gets there.
+    /// beyond them. Says how many. Requests that were answered more than [`CLOCK_SKEW`] after `now`, by a clock that was set back
+    /// since, count as answered now: else no later one would be kept until it gets there.
     async fn sweep_labels(
         &self,
         now: Timestamp,

@@ -43,7 +43,7 @@ pub use entries::{
 pub use export::{EntryCursor, Export, PAGE_BYTES, WholeEntry};
 pub use fold::{folded, folded_char};
 pub use keys::{Admission, Door, Keys, OwnProviders};
-pub use labels::{Labels, NewLabel};
+pub use labels::{CLOCK_SKEW, Labels, NewLabel};
 pub use limits::Limits;
 pub use members::Members;
 pub use operators::{Invites, Operators, Sessions};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read as _, Write};
 
 use anyhow::Context as _;
-use deja_core::admin::audit::Wanted;
+use deja_core::admin::audit::AuditQuery;
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
@@ -12,8 +12,8 @@ use deja_core::admin::{AdminError, Hidden};
 use deja_core::clock::{Clock as _, SystemClock, TimeRange};
 
 use super::args::{
-    AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
-    SecretFrom, Since, Sure, TokenTask,
+    AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PastTime, PriceTask, ProjectTask,
+    ProviderTask, SecretFrom, Sure, TokenTask,
 };
 use super::{print, reach, transfer, unless_stopped};
 use crate::commands::{Command, ContextFilter, Reply};
@@ -42,9 +42,9 @@ pub(super) async fn run(
         AdminTask::Member(task) => member(task),
         AdminTask::Token(task) => token(task),
         AdminTask::Audit(AuditTask::List { project, action, actor, from, until, before, limit, form }) => {
-            let at = |since: Option<Since>| since.map(|since| since.moment(SystemClock.now()));
+            let at = |since: Option<PastTime>| since.map(|since| since.moment(SystemClock.now()));
             let within = TimeRange { from: at(from), until: at(until) };
-            let wanted = Wanted { project, action, actor, within };
+            let wanted = AuditQuery { project, action, actor, within };
             (Command::AuditList { wanted, before, limit }, form.json)
         }
     };

@@ -84,7 +84,7 @@ pub enum Command {
     /// Revokes a token, named by what listings show of it, or by itself.
     TokenRevoke { email: String, token: Hidden },
     /// The last changes, newest first.
-    AuditList { wanted: audit::Wanted, before: Option<u64>, limit: usize },
+    AuditList { wanted: audit::AuditQuery, before: Option<u64>, limit: usize },
     /// What comes before a project's entries in an export.
     ExportHead(Head),
     /// A page of a project's entries, oldest first; an empty one is the end.

@@ -1,12 +1,13 @@
 //! The audit log: every change, newest first, with filters and a file.
 
 use std::collections::BTreeSet;
+use std::num::ParseIntError;
 use std::sync::Arc;
 
 use askama::Template;
 use deja_core::admin::AdminError;
-use deja_core::admin::audit::{self, AuditLine, Wanted, project_of};
-use deja_core::audit::{ACTIONS, Actor, Doer};
+use deja_core::admin::audit::{self, AuditLine, AuditQuery, project_of};
+use deja_core::audit::{ACTIONS, Actor, ActorFilter};
 use deja_core::operator::Operator;
 use deja_core::project::Project;
 use serde::Deserialize;
@@ -63,10 +64,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    fn wanted(&self) -> Result<Wanted, Problem> {
+    fn wanted(&self) -> Result<AuditQuery, Problem> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let (project, action, actor) = (some(&self.project), some(&self.action), some(&self.actor));
-        Ok(Wanted { project, action, actor, within: self.within.read()? })
+        Ok(AuditQuery { project, action, actor, within: self.within.read()? })
     }
 
     /// What stands in the address, of one project or all.
@@ -74,6 +75,11 @@ impl Asked {
         let own = [("project", project), ("action", &self.action), ("actor", &self.actor)];
         let pairs = [&own, &self.within.pairs()[..], &[("before", before)]].concat();
         format!("/console/audit{below}{}", query(&pairs))
+    }
+
+    /// The number of the last row of the page before, if there is one.
+    fn before(&self) -> Option<Result<u64, ParseIntError>> {
+        (!self.before.is_empty()).then(|| self.before.parse())
     }
 
     fn filters(&self) -> bool {
@@ -91,7 +97,11 @@ impl Asked {
             Ok(wanted) => wanted,
             Err(problem) => return Ok((Vec::new(), Some(problem))),
         };
-        let problem = match audit::list(&visit.acting(), &wanted, self.before.parse().ok(), limit).await {
+        let Ok(before) = self.before().transpose() else {
+            let told = "The page of this address cannot be read. Begin with the first one.";
+            return Ok((Vec::new(), Some(Problem::of("form", told))));
+        };
+        let problem = match audit::list(&visit.acting(), &wanted, before, limit).await {
             Ok(lines) => return Ok((lines, None)),
             Err(AdminError::NotFound(_)) => Problem::of(
                 "project",
@@ -115,7 +125,7 @@ impl Asked {
         let fixed = [
             (Actor::Cli.name(), "cli: the command line"),
             (Actor::System.name(), "system: deja itself"),
-            (Doer::ANY_KEY, "key: all API keys"),
+            (ActorFilter::ANY_KEY, "key: all API keys"),
         ];
         let people: BTreeSet<&str> = operators.iter().map(|operator| operator.email.as_str()).collect();
         let shown: BTreeSet<&str> = lines.iter().map(|line| line.row.change.actor.name()).collect();
@@ -181,7 +191,10 @@ pub(super) async fn csv(visit: Visit, Query(asked): Query<Asked>) -> Answer {
 }
 
 /// The lines of the rows below a number, the head in front of the first; and where to go on, if there are more.
-async fn lines(of: Arc<(Visit, Wanted)>, before: Option<u64>) -> Result<(Vec<u8>, Option<u64>), AdminError> {
+async fn lines(
+    of: Arc<(Visit, AuditQuery)>,
+    before: Option<u64>,
+) -> Result<(Vec<u8>, Option<u64>), AdminError> {
     let (visit, wanted) = &*of;
     let rows = audit::list(&visit.acting(), wanted, before, CHUNK.get()).await?;
     let head = before.is_none().then(|| HEAD.map(str::to_owned));

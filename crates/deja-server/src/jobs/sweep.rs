@@ -31,33 +31,46 @@ const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// The time by which data is old. A clock that jumps ahead is not believed for a while: it may be set back, and what was deleted
 /// does not come back.
-struct Time {
+struct SweepClock {
     clock: Arc<dyn Clock>,
     /// What the clock showed when it was last believed, and when that was.
     at: Timestamp,
     read: Instant,
-    /// Since when it is ahead.
-    ahead: Option<Instant>,
+    /// What it showed when it was first too far ahead, and when that was.
+    jump: Option<(Timestamp, Instant)>,
 }
 
-impl Time {
+impl SweepClock {
     fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { at: clock.now(), clock, read: Instant::now(), ahead: None }
+        Self { at: clock.now(), clock, read: Instant::now(), jump: None }
     }
 
     fn now(&mut self) -> Timestamp {
         let (shown, went_by) = (self.clock.now(), self.at.plus(self.read.elapsed()));
-        if shown > went_by.plus(AHEAD) && self.ahead.get_or_insert_with(Instant::now).elapsed() < DOUBTED {
-            return went_by;
+        if shown > went_by.plus(AHEAD) {
+            // Each jump is doubted for an hour of its own.
+            let same = |(then, since): &(Timestamp, Instant)| shown <= then.plus(since.elapsed()).plus(AHEAD);
+            let jump = self.jump.filter(same).unwrap_or_else(|| {
+                let seconds = shown.since(went_by).as_secs();
+                tracing::warn!(
+                    seconds,
+                    "the clock jumped ahead: nothing is deleted as too old by it for an hour"
+                );
+                (shown, Instant::now())
+            });
+            self.jump = Some(jump);
+            if jump.1.elapsed() < DOUBTED {
+                return went_by;
+            }
         }
-        (self.at, self.read, self.ahead) = (shown, Instant::now(), None);
+        (self.at, self.read, self.jump) = (shown, Instant::now(), None);
         shown
     }
 }
 
 /// Forgets old rollups, samples, logged requests, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    let mut time = Time::new(clock);
+    let mut time = SweepClock::new(clock);
     let work = async {
         loop {
             if sweep_batch(&*store, time.now()).await < SWEEP_BATCH.get() as u64 {
@@ -102,7 +115,7 @@ async fn largest<F: Future<Output = Result<u64, StoreError>>>(
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
 pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    let mut time = Time::new(clock);
+    let mut time = SweepClock::new(clock);
     let work = async {
         let mut swept = 0;
         loop {

@@ -8,7 +8,7 @@ use deja_core::cache::{Answered, Label, Labelled, PromptHash, ShortLabel};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
+use deja_core::store::{CLOCK_SKEW, Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
@@ -189,12 +189,13 @@ impl Labels for PostgresStore {
         // Skipping locked ones: replicas sweep at the same time.
         let answered_now = "WITH later AS (
                  SELECT l.ctid FROM projects p CROSS JOIN LATERAL (
-                     SELECT ctid FROM answered WHERE project_id = p.project_id AND at > $1
+                     SELECT ctid FROM answered WHERE project_id = p.project_id AND at > $3
                      LIMIT $2 FOR UPDATE SKIP LOCKED) l
                  LIMIT $2),
              done AS (UPDATE answered SET at = $1 WHERE ctid IN (SELECT ctid FROM later) RETURNING 1)
              SELECT count(*) FROM done";
-        let later: [&(dyn ToSql + Sync); 2] = [&now.as_nanos(), &limit_of(at_most)];
+        let later: [&(dyn ToSql + Sync); 3] =
+            [&now.as_nanos(), &limit_of(at_most), &now.plus(CLOCK_SKEW).as_nanos()];
         while total(&self.connections.bulk(answered_now, &later).await?)? >= at_most.get() as u64 {}
         let mut gone = 0;
         for (table, age) in [("answered", "at"), ("labels", "number"), ("wrong_answers", "number")] {

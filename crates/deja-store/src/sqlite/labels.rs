@@ -10,7 +10,7 @@ use deja_core::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash, 
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
+use deja_core::store::{CLOCK_SKEW, Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::{embedder_number, remove};
@@ -273,14 +273,17 @@ impl Labels for SqliteStore {
         newest: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<u64, StoreError> {
-        let find =
-            move |connection: &Connection| numbers(connection, LATER, (now.as_nanos(), limit_of(limit)));
+        let ahead = now.plus(CLOCK_SKEW);
+        let find = move |connection: &Connection| {
+            numbers(connection, LATER, (now.as_nanos(), limit_of(limit), ahead.as_nanos()))
+        };
         loop {
             let later: Vec<[i64; 2]> = self.readers.read(find).await?;
-            if later.is_empty() {
+            let more = later.len() == limit.get();
+            self.writer.each("UPDATE answered SET at = ?2 WHERE rowid = ?1 AND at > ?2", later).await?;
+            if !more {
                 break;
             }
-            self.writer.each("UPDATE answered SET at = ?2 WHERE rowid = ?1 AND at > ?2", later).await?;
         }
         let mut swept = 0;
         let find = move |connection: &Connection| surplus(connection, newest, limit);
@@ -299,9 +302,9 @@ impl Labels for SqliteStore {
     }
 }
 
-/// Requests that were answered after now. The join is crossed so that each project takes a look into its index.
+/// Requests that were answered well after now. The join is crossed so that each project takes a look into its index.
 const LATER: &str = "SELECT a.rowid, ?1 FROM projects p CROSS JOIN answered a
-                     WHERE a.project_id = p.project_id AND a.at > ?1 LIMIT ?2";
+                     WHERE a.project_id = p.project_id AND a.at > ?3 LIMIT ?2";
 
 /// Wrong answers that one job deletes: the texts of each are read, and its pair.
 const PAIRS_AT_ONCE: usize = 250;

@@ -7,7 +7,7 @@ use super::fixtures::{
 };
 use super::labels::wrong;
 use super::{Subject, register};
-use crate::audit::{Actor, AuditFilter, AuditRow, Change, Doer};
+use crate::audit::{Actor, ActorFilter, AuditFilter, AuditRow, Change};
 use crate::cache::Labelled;
 use crate::clock::TimeRange;
 use crate::id::{OperatorId, ProjectId};
@@ -99,7 +99,7 @@ async fn filters_choose_by_project_action_actor_and_time(mut store: Subject) {
     let any = AuditFilter::default();
     let action = |action: &str| AuditFilter { action: Some(action.into()), ..AuditFilter::default() };
     let by = |by| AuditFilter { by: Some(by), ..AuditFilter::default() };
-    let named = |name: &str| by(Doer::Named(name.into()));
+    let named = |name: &str| by(ActorFilter::Named(name.into()));
     let within =
         |from: Option<i64>, until: Option<i64>| TimeRange { from: from.map(later), until: until.map(later) };
     assert_eq!(find(any.clone()).await, "543210");
@@ -112,7 +112,7 @@ async fn filters_choose_by_project_action_actor_and_time(mut store: Subject) {
     assert_eq!(find(named("cli")).await, "4");
     assert_eq!(find(named("system")).await, "5");
     assert_eq!(find(named("key dj_")).await, "", "no part of a name");
-    assert_eq!(find(by(Doer::AnyKey)).await, "32");
+    assert_eq!(find(by(ActorFilter::AnyKey)).await, "32");
     for (from, until, found) in [
         (Some(2), Some(4), "32"),
         (Some(4), None, "54"),
@@ -125,7 +125,7 @@ async fn filters_choose_by_project_action_actor_and_time(mut store: Subject) {
     let all = AuditFilter {
         project: Some(project_id(1)),
         within: within(Some(0), Some(4)),
-        ..AuditFilter { by: Some(Doer::AnyKey), ..action("a") }
+        ..AuditFilter { by: Some(ActorFilter::AnyKey), ..action("a") }
     };
     assert_eq!(find(all).await, "3");
 }

@@ -208,4 +208,8 @@ async fn requests_from_before_the_clock_was_set_back_are_not_the_newest(store: S
     store.keep_answered(&[at("later", 1)]).await.unwrap();
     assert_eq!(store.sweep_labels(later(1), two, two).await.unwrap(), 1);
     assert!(store.answered(project, "later").await.unwrap().is_some());
+    // Clocks of replicas differ.
+    store.keep_answered(&[at("ahead", 60)]).await.unwrap();
+    assert_eq!(store.sweep_labels(later(1), two, two).await.unwrap(), 1);
+    assert_eq!(store.answered(project, "ahead").await.unwrap().unwrap().at, later(60));
 }

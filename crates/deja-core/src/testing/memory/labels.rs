@@ -14,7 +14,8 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::store::{
-    Labels, NewLabel, Probe, QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, StoreError, WrongAnswers,
+    CLOCK_SKEW, Labels, NewLabel, Probe, QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, StoreError,
+    WrongAnswers,
 };
 
 /// A wrong answer, with the vector of what was asked.
@@ -202,8 +203,8 @@ impl Labels for MemoryStore {
         limit: NonZeroUsize,
     ) -> Result<u64, StoreError> {
         let mut state = self.state();
-        for one in state.answered.values_mut() {
-            one.at = one.at.min(now);
+        for one in state.answered.values_mut().filter(|one| one.at > now.plus(CLOCK_SKEW)) {
+            one.at = now;
         }
         let mut gone = surplus(&mut state.labels, |(id, _)| *id, |(_, label)| label.number, newest, limit);
         gone += surplus(&mut state.wrong, |wrong| wrong.project, |wrong| wrong.answer.number, newest, limit);

@@ -71,7 +71,7 @@ async fn links_join_and_reset_for_their_own_address_only() {
     assert_eq!(ada.email.as_str(), "ada@x");
     let revoked = operators::invite(&by, "bob@x", None).await.unwrap();
     operators::revoke_invite(&by, &plain(&revoked).hash().to_hex()).await.unwrap();
-    let told = audit::list(&by, &audit::Wanted::default(), None, 1).await.unwrap().remove(0).row.change;
+    let told = audit::list(&by, &audit::AuditQuery::default(), None, 1).await.unwrap().remove(0).row.change;
     assert_eq!((&*told.action, &*told.subject), ("operator.revoke-link", "bob@x"));
     let bob = operators::invite(&by, "bob@x", None).await.unwrap();
     let bob = accept(&admin, &plain(&bob), "", "correct horse battery".into()).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
         let refused = sessions::check(&admin, email, wrong.into(), "192.0.2.1").await.unwrap();
         assert!(refused.is_none(), "{email}");
     }
-    let told = audit::list(&by, &audit::Wanted::default(), None, 1).await.unwrap().remove(0).row.change;
+    let told = audit::list(&by, &audit::AuditQuery::default(), None, 1).await.unwrap().remove(0).row.change;
     assert_eq!((&*told.action, told.detail.as_str()), ("session.refuse", "from 192.0.2.1"));
     assert_eq!(sessions::check(&admin, "Ada@X", password(), "").await.unwrap(), Some(ada.clone()));
 

@@ -94,7 +94,7 @@ async fn a_provider_that_moves_wants_its_key_again() {
         ("https://other.example.com/v1", &["n".to_owned()][..])
     );
     assert_eq!((before[0].kind, after.kind), (ProviderKind::Anthropic, ProviderKind::Gemini));
-    let rows = audit::list(&by, &audit::Wanted::default(), None, 5).await.unwrap();
+    let rows = audit::list(&by, &audit::AuditQuery::default(), None, 5).await.unwrap();
     let details: Vec<&str> = rows.iter().map(|line| line.row.change.detail.as_str()).collect();
     let expected = [
         "gemini at https://other.example.com/v1 for n, with a new key",
@@ -116,7 +116,7 @@ async fn what_is_so_already_leaves_no_row() {
     let slug = project(&by, "a").await;
     providers::add(&by, provider(&slug, "https://llm.example.com/v1")).await.unwrap();
     projects::set_suspended(&by, &slug, true).await.unwrap();
-    let rows = async || audit::list(&by, &audit::Wanted::default(), None, 100).await.unwrap().len();
+    let rows = async || audit::list(&by, &audit::AuditQuery::default(), None, 100).await.unwrap().len();
     let before = rows().await;
     projects::set_suspended(&by, &slug, true).await.unwrap();
     let same = ProjectPatch { name: Some("a".into()), tier: Some(Tier::Free), ..ProjectPatch::default() };
@@ -131,7 +131,7 @@ async fn what_is_so_already_leaves_no_row() {
     let nothing = providers::set(&by, &slug, "house", ProviderPatch::default()).await;
     assert!(matches!(nothing, Err(AdminError::Invalid(_))), "{nothing:?}");
     assert!(
-        audit::list(&by, &audit::Wanted::default(), None, 0).await.is_err(),
+        audit::list(&by, &audit::AuditQuery::default(), None, 0).await.is_err(),
         "no rows are nothing to ask for"
     );
 }

@@ -64,7 +64,7 @@ pub(super) async fn list(
     let before = before.map(|before| before.parse()).transpose();
     let before = before.map_err(|_| Refusal::Bad("before must be a whole number, 0 or more".into()))?;
     let within = TimeRange { from: moment("from", from)?, until: moment("until", until)? };
-    let wanted = audit::Wanted { project, action, actor, within };
+    let wanted = audit::AuditQuery { project, action, actor, within };
     let lines = audit::list(&caller.acting(), &wanted, before, limit).await?;
     Ok(List::of(lines, AuditView::from))
 }

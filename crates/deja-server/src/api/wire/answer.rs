@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
 use deja_core::engine::{Control, Live, Relay, Reply, SendBuffer, Source, Trace};
 use deja_core::provider::UPSTREAM_IDS;
 use deja_core::{block_in_place_if, room_to_parse};
@@ -35,6 +36,8 @@ const PROVIDER: HeaderName = HeaderName::from_static("x-deja-provider");
 const SAVED: HeaderName = HeaderName::from_static("x-deja-saved");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const UPSTREAM_ID: HeaderName = HeaderName::from_static("x-deja-upstream-id");
+/// What [`four_digits`] makes of an exact hit's similarity, which most hits have.
+const EXACT: &str = "1.0000";
 /// Headers that an answer has in the end, about: a map that grows is made anew.
 const HEADERS: usize = 20;
 /// Largest answer that is read whole before it is rendered otherwise, in bytes.
@@ -105,9 +108,9 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     let matched = if reply.source == Source::Exact { "exact" } else { "semantic" };
     headers.insert(MATCH, HeaderValue::from_static(matched));
     if reply.source == Source::Exact {
-        headers.insert(SIMILARITY, HeaderValue::from_static("1.0000"));
+        headers.insert(SIMILARITY, HeaderValue::from_static(EXACT));
     } else if let Some(similarity) = reply.similarity() {
-        say(&mut headers, SIMILARITY, format!("{:.4}", similarity.get()));
+        say(&mut headers, SIMILARITY, four_digits(similarity));
     }
     say(&mut headers, ENTRY, entry.id);
     say(&mut headers, PROVIDER, &entry.answer.provider);
@@ -130,6 +133,10 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     let mut response = Response::new(body);
     *response.headers_mut() = headers;
     response
+}
+
+fn four_digits(similarity: Similarity) -> String {
+    format!("{:.4}", similarity.get())
 }
 
 /// The tokens of an answer that are seen. The count of a provider has those of hidden reasoning in it; a text has hardly ever more
@@ -253,6 +260,11 @@ fn timing(trace: &Trace) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exact_hit_has_the_similarity_of_others_in_form() {
+        assert_eq!(EXACT, four_digits(Similarity::ONE));
+    }
 
     #[test]
     fn hidden_reasoning_is_no_part_of_what_is_shown() {

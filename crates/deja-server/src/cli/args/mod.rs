@@ -27,7 +27,7 @@ pub(super) use operator::{AuditTask, OperatorTask};
 pub(super) use price::PriceTask;
 pub(super) use project::ProjectTask;
 pub(super) use provider::{ProviderTask, SecretFrom};
-pub(super) use shared::{Since, Sure};
+pub(super) use shared::{PastTime, Sure};
 pub(super) use token::TokenTask;
 pub(super) use transfer::{ExportTask, Exported, ImportTask};
 pub(super) use tune::TuneTask;

@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use deja_core::audit::{ACTIONS, Doer, UnknownActor};
+use deja_core::audit::{ACTIONS, ActorFilter, UnknownActor};
 use deja_core::operator::Role;
 
-use super::shared::{Form, Since, since, whole};
+use super::shared::{Form, PastTime, past_time, whole};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum OperatorTask {
@@ -66,11 +66,11 @@ Example:
         #[arg(long, value_name = "NAME", value_parser = actor)]
         actor: Option<String>,
         /// Only changes from then on: 7d or 12h ago, or 2030-01-31T00:00:00Z
-        #[arg(long, value_name = "TIME", value_parser = since)]
-        from: Option<Since>,
+        #[arg(long, value_name = "TIME", value_parser = past_time)]
+        from: Option<PastTime>,
         /// Only changes before then
-        #[arg(long, value_name = "TIME", value_parser = since)]
-        until: Option<Since>,
+        #[arg(long, value_name = "TIME", value_parser = past_time)]
+        until: Option<PastTime>,
         /// Only changes of a smaller number: that of the last row of the page before, as --json has it
         #[arg(long, value_name = "N", value_parser = whole::<u64>)]
         before: Option<u64>,
@@ -84,5 +84,5 @@ Example:
 
 /// Who is in the audit log.
 fn actor(text: &str) -> Result<String, UnknownActor> {
-    text.parse::<Doer>().map(|_| text.to_owned())
+    text.parse::<ActorFilter>().map(|_| text.to_owned())
 }

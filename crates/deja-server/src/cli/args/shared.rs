@@ -72,12 +72,12 @@ pub(super) fn expiry(text: &str) -> Result<Expiry, String> {
 
 /// A moment, or how long ago it was.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cli) enum Since {
+pub(in crate::cli) enum PastTime {
     Ago(Duration),
     At(Timestamp),
 }
 
-impl Since {
+impl PastTime {
     pub(in crate::cli) fn moment(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Ago(span) => now.minus(span),
@@ -87,10 +87,13 @@ impl Since {
 }
 
 /// How long ago, or a moment.
-pub(super) fn since(text: &str) -> Result<Since, String> {
-    let moment = || text.parse::<jiff::Timestamp>().ok().map(|at| Since::At(at.into()));
+pub(super) fn past_time(text: &str) -> Result<PastTime, String> {
+    let moment = || text.parse::<jiff::Timestamp>().ok().map(|at| PastTime::At(at.into()));
     let wanted = "use a time that has gone by, such as 7d or 12h, or a moment such as 2030-01-31T00:00:00Z";
-    seconds(text).map(|ago| Since::Ago(Duration::from_secs(ago))).or_else(moment).ok_or_else(|| wanted.into())
+    seconds(text)
+        .map(|ago| PastTime::Ago(Duration::from_secs(ago)))
+        .or_else(moment)
+        .ok_or_else(|| wanted.into())
 }
 
 #[derive(Clone, Copy, Debug, Args)]

@@ -1,4 +1,4 @@
-// What a little script adds. Every page works without it: nothing here is the only way to anything.
+// What a little script adds. Every page works without it.
 "use strict";
 
 // The answer to a form stays with its place in this tab's history. Opened anew or by Back it is there again, and the form is not sent a
@@ -167,7 +167,7 @@ for (const field of here === "UTC" ? [] : document.querySelectorAll("input[data-
   [sent.type, sent.name, sent.value] = ["hidden", field.name, field.defaultValue];
   [below.className, below.id] = ["hint", `${field.id}-utc`];
   field.removeAttribute("name");
-  field.setAttribute("aria-describedby", below.id);
+  field.setAttribute("aria-describedby", `${below.id} ${field.getAttribute("aria-describedby") ?? ""}`);
   field.value = sent.value && local(Date.parse(`${sent.value}Z`));
   field.labels[0].querySelector("[data-zone]").textContent = `(${here})`;
   field.after(sent, below);
@@ -189,8 +189,8 @@ addEventListener("keydown", (event) => {
   event.target.form.requestSubmit();
 });
 
-// What was typed into a form that came after the session had ended waits in this tab for the same person to sign in again. What is
-// secret does not, and what confirms is typed again.
+// What was typed into a form that came after the session had ended waits in this tab for the same person to sign in again. Secrets do
+// not, and what confirms is typed again.
 const typed = (form) => [...form.elements].filter((field) => field.name
   && field.matches("textarea, select, input:not([type=hidden], [type=password], [autocomplete=one-time-code], [data-confirm])"));
 const touched = ({ options, value, defaultValue, checked, defaultChecked }) => options
