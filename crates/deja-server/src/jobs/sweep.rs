@@ -203,6 +203,7 @@ mod tests {
             (before, SWEEP_EVERY, 1),
             (before.plus(2 * DAY), DOUBTED, 1),
             (before, SWEEP_EVERY, 1),
+            (before.plus(DAY / 2), Duration::from_mins(59), 1),
             (before.plus(2 * DAY), Duration::from_mins(59), 1),
             (before.plus(2 * DAY), 3 * SWEEP_EVERY, 0),
         ] {
