@@ -85,7 +85,7 @@ pub async fn list(
     };
     let too_long = || {
         let less = if filter.project.is_none() { "choose a project as well, or " } else { "" };
-        AdminError::Unavailable(format!(
+        AdminError::TookTooLong(format!(
             "going through the audit log took too long: {less}raise search_timeout_ms"
         ))
     };

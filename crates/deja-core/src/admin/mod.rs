@@ -195,6 +195,9 @@ pub enum AdminError {
     /// Something that the request needs does not work now: the same request may well succeed later.
     #[error("{0}")]
     Unavailable(String),
+    /// A search did not end in time. A narrower search may.
+    #[error("{0}")]
+    TookTooLong(String),
     /// It could not be done.
     #[error("{0}")]
     Failed(String),

@@ -69,6 +69,8 @@ pub struct OddStore {
     pub fail_touch: AtomicBool,
     /// Counting what passes a filter takes too long.
     pub fail_count: AtomicBool,
+    /// Lists of the audit log do not end in time.
+    pub fail_changes: AtomicBool,
     /// How often `exact` was asked.
     pub exact_calls: AtomicUsize,
     /// How often `nearest` was asked.
@@ -97,6 +99,7 @@ impl OddStore {
             "keep_answered" if is_set(&self.fail_answered) => Some(down()),
             "keep_answered" => is_set(&self.refuse_answered).then(refused),
             "count_matching" => is_set(&self.fail_count).then_some(StoreError::SearchTimeout),
+            "changes" => is_set(&self.fail_changes).then_some(StoreError::SearchTimeout),
             touch if touch.starts_with("touch_") => is_set(&self.fail_touch).then(down),
             _ => None,
         }

@@ -127,7 +127,9 @@ impl Problem {
                 let field = fields.iter().find(|field| **field == name);
                 Ok(Self::of(field.copied().unwrap_or("form"), problem))
             }
-            AdminError::Invalid(problem) | AdminError::Conflict(problem) => Ok(Self::of("form", problem)),
+            AdminError::Invalid(problem)
+            | AdminError::Conflict(problem)
+            | AdminError::TookTooLong(problem) => Ok(Self::of("form", problem)),
             other => Err(other.into()),
         }
     }
@@ -170,6 +172,13 @@ pub(super) fn number_of<N: FromStr>(what: &str, text: &str, wanted: &str) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_that_took_too_long_is_told_in_the_form() {
+        let problem = Problem::at(AdminError::TookTooLong("it took too long".into()), &["until"]);
+        assert_eq!(problem.ok(), Some(Problem::of("form", "it took too long")));
+        assert!(Problem::at(AdminError::Unavailable("the disk is gone".into()), &["until"]).is_err());
+    }
 
     #[test]
     fn commas_stand_between_thousands_only() {

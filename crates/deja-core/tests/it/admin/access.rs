@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use deja_core::admin::audit::{self, AuditQuery};
 use deja_core::admin::keys::Expiry;
 use deja_core::admin::tokens::Shown;
 use deja_core::admin::{Acting, AdminError, cache, operators, projects, sessions, tokens};
@@ -119,4 +120,17 @@ async fn what_cannot_be_counted_in_time_is_purged_all_the_same() {
     // The search by text would not end in time either.
     let filter = EntryFilter { text: Some("text".into()), ..filter };
     assert!(cache::purge(&by, "shop", &filter).await.is_err());
+}
+
+#[tokio::test]
+async fn a_search_of_the_audit_log_that_does_not_end_says_how_to_narrow_it() {
+    let (store, _, admin) = world();
+    let by = admin.acting(Actor::Cli);
+    projects::create(&by, named("Shop")).await.unwrap();
+    store.fail_changes.store(true, Ordering::SeqCst);
+    for (project, told) in [(None, "choose a project as well, or raise"), (Some("shop"), "too long: raise")] {
+        let query = AuditQuery { project: project.map(str::to_owned), ..AuditQuery::default() };
+        let refused = audit::list(&by, &query, None, 1).await.unwrap_err();
+        assert!(matches!(&refused, AdminError::TookTooLong(why) if why.contains(told)), "{refused:?}");
+    }
 }

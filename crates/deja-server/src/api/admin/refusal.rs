@@ -117,7 +117,7 @@ impl From<AdminError> for Refusal {
             AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(what) => Self::NotFound(what),
             AdminError::Conflict(what) => Self::Conflict(what),
-            AdminError::Unavailable(cause) => Self::Unavailable(cause),
+            AdminError::Unavailable(cause) | AdminError::TookTooLong(cause) => Self::Unavailable(cause),
             AdminError::Failed(cause) => Self::Failed(cause),
         }
     }
