@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use deja_core::admin::transfer::{self, Batch, Imported, Open, line};
-use deja_core::audit::AuditFilter;
 use deja_core::cache::{Frame, Kind, Parameters};
 use deja_core::operator::Role;
 use deja_server::commands::{Command, NotEmbeddedView, Reply, execute};
@@ -207,12 +206,7 @@ async fn export_is_every_entry_as_a_line_that_an_import_takes() {
         "a file, not a page"
     );
     let records: Vec<_> = page.body.lines().map(|text| line::parse(text.as_bytes()).unwrap()).collect();
-    let rows = world
-        .wired
-        .store
-        .changes(&AuditFilter::of(project.id), None, std::num::NonZeroUsize::MAX)
-        .await
-        .unwrap();
+    let rows = world.changes(project.id).await;
     let row = rows.iter().find(|row| row.change.action == "cache.export").unwrap();
     assert_eq!(
         (row.change.actor.name(), row.change.detail.as_str()),

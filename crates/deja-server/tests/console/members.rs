@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use deja_core::admin::operators;
 use deja_core::admin::providers::{self, NewProvider};
 use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
-use deja_core::audit::AuditFilter;
 use deja_core::cache::{Frame, Kind, Parameters, PromptHash};
 use deja_core::embedding::Similarity;
 use deja_core::id::EntryId;
@@ -250,8 +249,7 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
         assert_eq!(page.attributes("#do [selected]", "value"), ["editor"], "what was chosen stays");
     }
     assert_eq!(owner.post(place, &[("email", email), ("do", "king")]).await.status, 400);
-    let limit = std::num::NonZeroUsize::MAX;
-    let rows = world.wired.store.changes(&AuditFilter::of(project.id), None, limit).await.unwrap();
+    let rows = world.changes(project.id).await;
     let told = rows.iter().filter(|row| row.change.action.starts_with("member."));
     let told: Vec<_> = told.map(|row| format!("{} {}", row.change.action, row.change.detail)).collect();
     assert_eq!(told, ["member.remove ", "member.set viewer -> editor", "member.set viewer"]);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use deja_core::admin::cache;
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
-use deja_core::audit::AuditFilter;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -159,12 +158,7 @@ async fn a_setting_is_applied_after_a_preview() {
     assert!(page.text().contains("Threshold 0.96, guard strict"));
     let settings = world.reload("sampled").await.settings;
     assert_eq!((settings.threshold(None).get(), settings.guard), (0.96, Guard::Strict));
-    let changes = world
-        .wired
-        .store
-        .changes(&AuditFilter::of(project), None, std::num::NonZeroUsize::MIN)
-        .await
-        .unwrap();
+    let changes = world.changes(project).await;
     assert_eq!(changes[0].change.detail, "threshold: 0.85 -> 0.96; guard: standard -> strict");
 
     let form = [("name", "Sampled"), ("max_entries", "10"), ("minimum", "0.9")];

@@ -6,7 +6,6 @@ use std::time::Duration;
 use deja_core::admin::cache;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{ContextKey, EntryHits, OTHER_MODELS, Outcome, UsageBatch, UsageEvent};
-use deja_core::audit::AuditFilter;
 use deja_core::cache::{Answered, Met};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
@@ -481,8 +480,7 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     let asked = [("asked", ASKED)];
     let page = member.post(&format!("/console/p/furnished/cache/{entry}/wrong"), &asked).await;
     assert!(page.one("#asked-problem").contains("logs no requests"), "{}", page.text());
-    let rows =
-        world.wired.store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    let rows = world.changes(project.id).await;
     assert!(rows[0].change.detail.contains("request log: 10000 -> 0"), "{:?}", rows[0].change);
 }
 
@@ -520,7 +518,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
     let late = cache::Deleted { at: deleted.at.minus(Duration::from_mins(1)), ..deleted };
     let refused = cache::restore(&world.acting(), "furnished", late).await.unwrap_err();
     assert!(refused.to_string().contains("ten seconds"), "{refused}");
-    let rows = store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let rows = world.changes(project.id).await;
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..3], ["entry.delete", "entry.restore", "entry.delete"]);
     assert!(member.submit(&delete, &[]).await.one("[role=alert]").contains("any more"), "it is gone");
@@ -563,7 +561,7 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
     assert_eq!(page.attributes("input[name=entry]", "value"), ids, "as they were");
     let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
     assert!(page.one("[role=alert]").contains("back already"), "{}", page.text());
-    let rows = store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let rows = world.changes(project.id).await;
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..4], ["entry.restore", "entry.restore", "entry.delete", "entry.delete"]);
 
@@ -600,7 +598,6 @@ async fn a_purge_says_how_many_went() {
     let (world, (project, _), mut member) = World::furnished_for(Role::Member).await;
     let page = member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;
     assert_eq!(page.one(".note"), "2 entries deleted.");
-    let rows =
-        world.wired.store.changes(&AuditFilter::of(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    let rows = world.changes(project.id).await;
     assert_eq!(rows[0].change.detail, "all entries; 2 found");
 }

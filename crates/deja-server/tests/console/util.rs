@@ -1,6 +1,7 @@
 //! A console over a data directory of its own, and a browser without a screen.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,10 +12,10 @@ use deja_core::admin::Acting;
 use deja_core::admin::keys::{self, KeyWish};
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Outcome;
-use deja_core::audit::{Actor, Change};
+use deja_core::audit::{Actor, AuditFilter, AuditRow, Change};
 use deja_core::cache::{Answer, Frame, Met, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
-use deja_core::id::{EntryId, KeyId, OperatorId, SystemEntropy};
+use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId, SystemEntropy};
 use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
 use deja_core::operator::{Operator, PlainToken, Role, Session};
@@ -83,6 +84,11 @@ impl World {
         let furnished = world.furnished().await;
         let browser = world.browser_of(role).await;
         (world, furnished, browser)
+    }
+
+    /// The rows of a project in the audit log, newest first.
+    pub async fn changes(&self, project: ProjectId) -> Vec<AuditRow> {
+        self.wired.store.changes(&AuditFilter::of(project), None, NonZeroUsize::MAX).await.unwrap()
     }
 
     /// A browser that nobody is signed in with.

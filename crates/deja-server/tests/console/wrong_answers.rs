@@ -1,6 +1,5 @@
 //! Wrong answers: said, taken back, listed; and entries in quarantine.
 
-use deja_core::audit::AuditFilter;
 use deja_core::operator::Role;
 use deja_core::testing::{change, wrong};
 
@@ -58,12 +57,7 @@ async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
     assert!(page.text().contains("the entry is deleted"), "{}", page.text());
     assert_eq!(member.get("/console/p/furnished/cache/wrong").await.all(cells).len(), 6);
     assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_none());
-    let rows = world
-        .wired
-        .store
-        .changes(&AuditFilter::of(project.id), None, std::num::NonZeroUsize::MAX)
-        .await
-        .unwrap();
+    let rows = world.changes(project.id).await;
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..4], ["entry.delete", "entry.wrong", "pair.allow", "entry.wrong"]);
 }
@@ -112,12 +106,7 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
     assert!(page.text().contains("answers similar prompts again"), "{}", page.text());
     assert!(!page.text().contains("This entry is in quarantine"));
     assert!(member.submit(&release, &[]).await.one("[role=alert]").contains("in no quarantine"));
-    let rows = world
-        .wired
-        .store
-        .changes(&AuditFilter::of(project.id), None, std::num::NonZeroUsize::MAX)
-        .await
-        .unwrap();
+    let rows = world.changes(project.id).await;
     let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
     assert_eq!(actions[..3], ["entry.release", "entry.quarantine", "entry.wrong"]);
 }
