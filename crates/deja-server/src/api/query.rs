@@ -36,9 +36,9 @@ use crate::request_id;
 use crate::state::{App, RequestLimits};
 
 /// Names the entry of a hit.
-const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
+pub(super) const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
 /// Why the guard made a miss of what was similar enough.
-const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
+pub(super) const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
 
 /// What is asked.
 // The members as they stand, so that each can be judged by name. Unknown ones are ignored.

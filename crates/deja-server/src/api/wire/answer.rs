@@ -18,20 +18,19 @@ use deja_core::{block_in_place_if, room_to_parse};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::control::CACHE;
 use super::error::WireError;
 use super::events;
 use crate::api::body::SHORT;
 use crate::api::error::{ApiError, ERROR_CODE};
+use crate::api::query::{ENTRY, GUARD};
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
 // Names that are made once: a name that is looked at for each answer costs as much as its value.
-const CACHE: HeaderName = HeaderName::from_static("x-deja-cache");
 const REASON: HeaderName = HeaderName::from_static("x-deja-reason");
-const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
 const MATCH: HeaderName = HeaderName::from_static("x-deja-match");
 const SIMILARITY: HeaderName = HeaderName::from_static("x-deja-similarity");
-const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
 const PROVIDER: HeaderName = HeaderName::from_static("x-deja-provider");
 const SAVED: HeaderName = HeaderName::from_static("x-deja-saved");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");

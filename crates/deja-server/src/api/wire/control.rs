@@ -13,7 +13,7 @@ use deja_wire::Malformed;
 use super::error::WireError;
 use crate::state::RequestLimits;
 
-const CACHE: HeaderName = HeaderName::from_static("x-deja-cache");
+pub(super) const CACHE: HeaderName = HeaderName::from_static("x-deja-cache");
 const THRESHOLD: HeaderName = HeaderName::from_static("x-deja-threshold");
 const CONTEXT: HeaderName = HeaderName::from_static("x-deja-context");
 const TTL: HeaderName = HeaderName::from_static("x-deja-ttl");
